@@ -1,0 +1,61 @@
+# The commands of the book. `make` lists them; each one creates .venv when it is missing.
+.PHONY: help serve test build record check clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+# Material's notice about MkDocs 2 is no news to anyone who runs these commands.
+export NO_MKDOCS_2_WARNING := 1
+
+help:
+	@echo 'make serve    show the book at http://127.0.0.1:8000 while you write'
+	@echo 'make test     run every block of every page and every test'
+	@echo 'make build    write the site to site/; fails when a printed number drifted'
+	@echo 'make record   accept what the blocks print now (PAGES="docs/chapters/x.md" for some pages)'
+	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
+	@echo 'make clean    remove what these commands wrote, .venv excepted'
+
+serve: $(INSTALLED)
+	@$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
+
+test: $(INSTALLED)
+	@$(BIN)/python -m pytest -q
+
+build: $(INSTALLED)
+	@$(BIN)/mkdocs build --strict
+
+record: $(INSTALLED)
+	@$(BIN)/driftproof record $(PAGES)
+
+check: $(INSTALLED)
+	@echo '== ruff'
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@echo '== ty'
+	@$(BIN)/ty check --quiet --python .venv
+	@echo '== import-linter'
+	@$(BIN)/lint-imports --no-logo
+	@echo '== typos'
+	@$(BIN)/typos
+	@echo '== rumdl'
+	@$(BIN)/rumdl check --quiet .
+	@echo '== driftproof'
+	@$(BIN)/driftproof check
+	@echo '== mkdocs'
+	@$(BIN)/mkdocs build --strict -d site
+	@echo '== links'
+	@$(BIN)/python tests/site/check_links.py site
+
+clean:
+	rm -rf site .driftproof .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
+	find src tests snippets -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A newer pip first: the one that comes with Python 3.11 knows no dependency groups.
+$(INSTALLED): pyproject.toml constraints.txt
+	@echo 'Creating .venv (a few minutes, once)'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt pip
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[site]'
+	@touch $@

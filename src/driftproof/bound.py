@@ -1,0 +1,80 @@
+"""Bound numbers: what a `<data>` element must show for the value of its expression."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from driftproof.compare import Tolerance
+from driftproof.numbers import Number, find_numbers
+
+Value = bool | int | float | str
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_POWER = re.compile(r"(?P<mantissa>.*?)(?P<times>\s*×\s*)10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)$")
+_EXPONENT = re.compile(r"(?P<mantissa>.*?)(?P<e>[eE])(?P<power>[+-]?\d+)$")
+_SEPARATORS = re.compile(r"[,\u202f\u00a0]")
+
+
+def shown(text: str, value: Value) -> str:
+    """Return `text` with its number replaced by `value`, rounded and written in the same way.
+
+    The text may hold words around one number; `%` shows a hundredfold, `×10⁻³` and `e-03` keep
+    their notation, thousands keep their separator. A text without a number stands for itself.
+
+    Examples:
+        `shown("6.5%", 0.0646)` is `"6.5%"`; `shown("1,000", 2101248)` is `"2,101,248"`.
+    """
+    numbers = find_numbers(text)
+    if isinstance(value, bool | str) or len(numbers) != 1:
+        return str(value)
+    number = numbers[0]
+    return text[: number.start] + _write(number, value) + text[number.end :]
+
+
+def agrees(text: str, value: Value, tolerance: Tolerance) -> bool:
+    """Whether `text` is `value` rounded as printed, or lies within the declared tolerance."""
+    if shown(text, value) == text:
+        return True
+    numbers = find_numbers(text)
+    if isinstance(value, bool | str) or len(numbers) != 1 or not tolerance.rtol:
+        return False
+    number = numbers[0]
+    exact = Decimal(value) * (100 if number.text.endswith("%") else 1)
+    return abs(number.value - exact) <= Decimal(tolerance.rtol) * abs(exact)
+
+
+def _write(number: Number, value: int | float) -> str:
+    text = number.text
+    percent = text.endswith("%")
+    digits = text.rstrip("% \u00a0\u202f")
+    tail = text[len(digits) :]
+    exact = Decimal(value) * (100 if percent else 1)
+    if power := _POWER.match(digits):
+        mantissa, exponent = f"{exact:.{_places(power['mantissa'])}e}".split("e")
+        raised = str(int(exponent)).translate(_SUPERSCRIPTS)
+        return _signed(mantissa, digits) + f"{power['times']}10{raised}" + tail
+    if scientific := _EXPONENT.match(digits):
+        mantissa, exponent = f"{exact:.{_places(scientific['mantissa'])}e}".split("e")
+        width = len(scientific["power"].lstrip("+-"))
+        sign = "-" if exponent.startswith("-") else "+" if scientific["power"][0] in "+-" else ""
+        if scientific["power"][0] not in "+-" and sign == "-":
+            sign = "-"
+        power_text = f"{sign}{abs(int(exponent)):0{width}d}"
+        return _signed(mantissa, digits) + scientific["e"] + power_text + tail
+    separator = match[0] if (match := _SEPARATORS.search(digits)) else ""
+    written = f"{exact:{',' if separator else ''}.{_places(digits)}f}"
+    return _signed(written.replace(",", separator), digits) + tail
+
+
+def _places(digits: str) -> int:
+    return len(digits.partition(".")[2])
+
+
+def _signed(written: str, like: str) -> str:
+    """Write the sign as in `like`: with a true minus sign, or a plus, if it has one."""
+    negative = written.startswith("-")
+    bare = written.lstrip("-")
+    if negative:
+        return ("\u2212" if like.startswith("\u2212") else "-") + bare
+    return ("+" if like.startswith("+") else "") + bare

@@ -1,0 +1,96 @@
+"""Settings, read from the table `[tool.driftproof]` of pyproject.toml."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from driftproof.problem import DriftproofError
+
+
+@dataclass(frozen=True)
+class Config:
+    """Where things are and how pages run; all folders are relative to `root`.
+
+    Attributes:
+        root: The folder that holds pyproject.toml.
+        docs: The folder of the pages.
+        snippets: The folder of long programs and shared prose.
+        source: The folder whose modules pages import; put on `sys.path`.
+        cache: The folder that keeps runs.
+        preload: Modules imported once, before pages are forked.
+        clean_state: `module:function` called in the page's process before its first block.
+        environment: Variables set in every page's process.
+        device_variable: Environment variable through which a run asks for another device.
+        timeout: Seconds a block may take, unless it says otherwise.
+        max_output: Bytes a block may print.
+    """
+
+    root: Path
+    docs: str = "docs"
+    snippets: str = "snippets"
+    source: str = "src"
+    cache: str = ".driftproof"
+    preload: tuple[str, ...] = ()
+    clean_state: str = ""
+    device_variable: str = "DRIFTPROOF_DEVICE"
+    environment: dict[str, str] = field(default_factory=dict)
+    timeout: float = 120.0
+    max_output: int = 1_000_000
+
+    def relative(self, path: Path) -> str:
+        """Return `path` as seen from the project root, with forward slashes."""
+        return path.resolve().relative_to(self.root).as_posix()
+
+    def pages(self) -> list[str]:
+        """Return every Markdown file under `docs`, relative to the root, in sorted order."""
+        return sorted(
+            self.relative(path)
+            for path in (self.root / self.docs).rglob("*.md")
+            if not any(part.startswith(".") for part in path.relative_to(self.root).parts)
+        )
+
+
+def load(start: Path | None = None) -> Config:
+    """Read the settings of the project that contains `start` (default: the working directory).
+
+    Raises:
+        DriftproofError: No pyproject.toml with a `[tool.driftproof]` table, or a setting that
+            is unknown or of the wrong type.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("driftproof")
+            if table is not None:
+                return _checked(file, table)
+    raise DriftproofError(f"no pyproject.toml with a [tool.driftproof] table in {here} or above it")
+
+
+def _checked(file: Path, table: dict[str, object]) -> Config:
+    defaults = {
+        item.name: item.default if item.default is not dataclasses.MISSING else {}
+        for item in dataclasses.fields(Config)
+        if item.name != "root"
+    }
+    settings: dict[str, object] = {}
+    for name, value in table.items():
+        if name not in defaults:
+            near = difflib.get_close_matches(name, defaults, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise DriftproofError(f"{file.name}: [tool.driftproof] has no setting {name!r}{meant}")
+        kind = type(defaults[name])
+        if kind is tuple and isinstance(value, list):
+            value = tuple(value)
+        if kind is float and isinstance(value, int):
+            value = float(value)
+        if not isinstance(value, kind):
+            raise DriftproofError(
+                f"{file.name}: [tool.driftproof] {name} must be a {kind.__name__}, not {value!r}"
+            )
+        settings[name] = value
+    return Config(root=file.parent.resolve(), **settings)  # ty: ignore[invalid-argument-type]

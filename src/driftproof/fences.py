@@ -1,0 +1,156 @@
+"""Find the fences of a Markdown page, where the site's renderer finds them.
+
+The search is SuperFences' own preprocessor, so that build, tests and command line agree on what a
+fence is in tabs, details, admonitions, lists, quotes and `<div markdown>`. Two things are added:
+the lines of each fence, and the fences that SuperFences would give up on in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from xml.etree import ElementTree
+
+import markdown
+from markdown.util import HTML_PLACEHOLDER_RE
+from pymdownx.superfences import SuperFencesBlockPreprocessor, SuperFencesCodeExtension
+
+CONTAINERS = [
+    "admonition",
+    "attr_list",
+    "def_list",
+    "footnotes",
+    "md_in_html",
+    "tables",
+    "pymdownx.details",
+    "pymdownx.tabbed",
+    "pymdownx.blocks.caption",
+]
+"""Extensions that decide whether an indented line is code or the inside of something."""
+
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fence and its place.
+
+    Attributes:
+        header: The opening line after its ticks.
+        start: Index of the opening line, from 0.
+        end: Index of the closing line.
+        prefix: What stands before the ticks: blanks and `>`.
+        ticks: The run of back-ticks or tildes.
+        body: The lines inside, without the prefix.
+        live: Whether it is on the page as a fence, not inside a comment or indented code.
+    """
+
+    header: str
+    start: int
+    end: int
+    prefix: str
+    ticks: str
+    body: tuple[str, ...]
+    live: bool = True
+
+
+@dataclass(frozen=True)
+class BrokenFence:
+    """A fence that never closes, or that something inside it breaks, opened at index `start`."""
+
+    start: int
+    reason: str
+
+
+class _Numbered(list[str]):
+    """Lines that remember which of them is being read."""
+
+    position = -1
+
+    def __iter__(self) -> Iterator[str]:
+        for self.position, line in enumerate(super().__iter__()):  # noqa: B020
+            yield line
+
+
+class _Finder(SuperFencesBlockPreprocessor):
+    """Accepts every header, notes every fence, and leaves a marker where it stood."""
+
+    def search_nested(self, lines: list[str]) -> list[str]:
+        self.fences: list[Fence] = []
+        self.broken: list[BrokenFence] = []
+        self.lines = _Numbered(lines)
+        result = super().search_nested(self.lines)
+        if self.fence is not None:
+            self.broken.append(BrokenFence(self.opened, "is never closed"))
+        return result
+
+    def _accept(self, match: re.Match[str]) -> bool:
+        header = match.group(0)[len(match.group("fence")) :].strip()
+        if match.group("fence")[0] in header and match.group("fence")[0] == "`":
+            return False
+        self.header = header
+        self.opened = self.lines.position
+        self.formatter = lambda **_: f"<fence {len(self.fences) - 1}>"
+        return True
+
+    parse_options = handle_attrs = handle_unrecognized = _accept
+
+    def clear(self) -> None:
+        if getattr(self, "fence", None) is not None:
+            line = self.lines.position + 1
+            self.broken.append(
+                BrokenFence(self.opened, f"is cut off at line {line}, which is indented less")
+            )
+        super().clear()
+
+    def process_nested_block(self, ws: str, content: str, start: int, end: int) -> None:
+        body = tuple(self.rebuild_block(self.code).split("\n")) if self.code else ()
+        opening = re.compile(rf"{re.escape(self.fence)}")
+        inner = next((i for i, line in enumerate(body) if opening.match(line)), None)
+        if inner is not None:
+            self.broken.append(
+                BrokenFence(
+                    start, f"is not closed before line {start + inner + 2}, where a fence begins"
+                )
+            )
+        prefix = self.lines[start]
+        prefix = prefix[: prefix.index(self.fence)]
+        self.fences.append(Fence(self.header, start, end - 1, prefix, self.fence, body))
+        super().process_nested_block(ws, content, start, end)
+
+    def _store(self, source: str, code: str, start: int, end: int) -> None:
+        super()._store(source, code, start, end)
+        self.fence = None
+
+
+class _FinderExtension(SuperFencesCodeExtension):
+    def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
+        super().extendMarkdown(md)
+        self.finder = _Finder(md)
+        self.finder.config = self.getConfigs()
+        self.finder.extension = self
+        md.preprocessors.register(self.finder, "fenced_code_block", 25)
+
+
+def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
+    """Return the fences among `lines` in order, and those that are broken.
+
+    After a broken fence the pairing of the following ones cannot be trusted.
+    """
+    finder = _FinderExtension()
+    md = markdown.Markdown(
+        extensions=[*CONTAINERS, finder],
+        extension_configs={"pymdownx.tabbed": {"alternate_style": True}},
+    )
+    remaining = list(lines)
+    for preprocessor in md.preprocessors:
+        remaining = preprocessor.run(remaining)
+    root = md.parser.parseDocument(remaining).getroot()
+    shown = ElementTree.tostring(root, encoding="unicode")
+    stash = [str(block) for block in md.htmlStash.rawHtmlBlocks]
+    while match := HTML_PLACEHOLDER_RE.search(shown):
+        shown = shown.replace(match.group(0), stash[int(match.group(1))])
+    live = set(re.findall(r"<fence (\d+)>", COMMENT.sub("", shown)))
+    fences = [replace(f, live=str(i) in live) for i, f in enumerate(finder.finder.fences)]
+    return fences, sorted(finder.finder.broken, key=lambda broken: broken.start)

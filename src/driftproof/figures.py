@@ -1,0 +1,101 @@
+"""Figures: a picture drawn by a block, and the columns behind it, which are recorded and compared."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+Column = Sequence[Any] | tuple[Sequence[Any], str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a page shows of a figure.
+
+    Attributes:
+        svg: The picture, the same bytes for the same data.
+        alt: What is drawn, for those who cannot see it.
+        caption: What to see in it.
+        columns: The numbers behind it, as text: a header line, then one line a row.
+    """
+
+    svg: str
+    alt: str
+    caption: str
+    columns: str
+
+
+drawn: list[Figure] = []
+"""Figures of the block that is running; the runner empties it after each block."""
+
+
+def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> None:
+    """Show `fig` on the page and record the numbers behind it.
+
+    Args:
+        fig: A matplotlib figure.
+        alt: What is drawn, for those who cannot see it.
+        caption: What to see in it.
+        data: The columns of what is drawn, by name; all of one length. A column may be a pair
+            `(values, format)` with a format such as ".2e"; floats are rounded to ".3g" without one.
+
+    Raises:
+        ValueError: Empty texts, no columns, or columns of different lengths.
+    """
+    if not alt.strip() or not caption.strip():
+        raise ValueError("a figure needs an alternative text (alt) and a caption")
+    columns = {name: _cells(name, column) for name, column in data.items()}
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if not columns or len(set(lengths.values())) != 1 or 0 in lengths.values():
+        raise ValueError(f"data needs columns of one length, got {lengths}")
+    drawn.append(Figure(_svg(fig, alt), alt, caption, _table(columns)))
+
+
+def _cells(name: str, column: Column) -> list[str]:
+    values, form = column if isinstance(column, tuple) and len(column) == 2 else (column, "")
+    if not isinstance(form, str):
+        values, form = column, ""
+    if re.search(r"\s{2,}|\|", name) or not name.strip():
+        raise ValueError(f"{name!r} cannot name a column")
+    cells = []
+    for value in values:
+        value = value.item() if hasattr(value, "item") else value
+        cells.append(format(value, form or (".3g" if isinstance(value, float) else "")))
+    return cells
+
+
+def _table(columns: Mapping[str, list[str]]) -> str:
+    rows = zip(*([name, *cells] for name, cells in columns.items()), strict=True)
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _svg(fig: Any, alt: str) -> str:
+    """Return the figure as SVG: real text, no date, black drawn in the page's own colour."""
+    import matplotlib
+
+    settings = {"svg.fonttype": "none", "svg.hashsalt": alt, "svg.id": None}
+    target = io.StringIO()
+    known = {name: value for name, value in settings.items() if name in matplotlib.rcParams}
+    with matplotlib.rc_context(known):
+        fig.savefig(
+            target,
+            format="svg",
+            transparent=True,
+            bbox_inches="tight",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
+    svg = target.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"(?<=[:\"' ])(#000000|black)\b", "currentColor", svg)
+    svg = re.sub(r"<text (?![^>]*fill)", '<text fill="currentColor" ', svg)
+    head = f'<svg role="img" aria-label="{escape(alt)}" '
+    return svg.replace("<svg ", head, 1).strip()

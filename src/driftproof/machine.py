@@ -1,0 +1,44 @@
+"""What this machine is, as far as printed digits depend on it."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+
+_WIDEST = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("sve", "SVE"), ("asimd", "NEON"))
+
+
+@functools.cache
+def processor() -> str:
+    """Return the architecture and the widest vector instructions, such as `x86_64 AVX2`."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
+    except OSError:
+        text = ""
+    flags = set(text.split())
+    widest = next((name for flag, name in _WIDEST if flag in flags), "")
+    return f"{platform.machine()} {widest}".strip()
+
+
+@functools.cache
+def version(distribution: str) -> str:
+    """Return the installed version of a distribution, "" where it is missing."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def distributions(modules: Iterable[str]) -> dict[str, str]:
+    """Return the distributions that hold top-level `modules`, with their versions."""
+    holders = _holders()
+    names = {name for module in modules for name in holders.get(module, ())}
+    return {name: version(name) for name in sorted(names)}
+
+
+@functools.cache
+def _holders() -> dict[str, list[str]]:
+    return dict(importlib.metadata.packages_distributions())

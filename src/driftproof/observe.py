@@ -1,0 +1,96 @@
+"""Sees what a page depends on while it runs: files, modules, distributions, variables."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from typing import Any
+
+_LOOKUP = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
+
+
+class _Environment(os._Environ):  # noqa: SLF001
+    """`os.environ` that remembers which variables the project's own code asked for."""
+
+    observer: Observer
+
+    def __getitem__(self, name: str) -> str:
+        frame = sys._getframe(1)
+        while frame and frame.f_code.co_filename.endswith(_LOOKUP):
+            frame = frame.f_back
+        if frame and self.observer.is_own(frame.f_code.co_filename):
+            self.observer.variables.add(name)
+        return super().__getitem__(name)
+
+
+class Observer:
+    """Collects what a page reads; refuses that its blocks write into the project.
+
+    Attributes:
+        variables: Environment variables that the page or the project's modules asked for.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.variables: set[str] = set()
+        self._digests: dict[str, str] = {}
+        self._reading = False
+
+    def start(self) -> None:
+        """Begin to watch; lasts as long as the process."""
+        _Environment.observer = self
+        os.environ.__class__ = _Environment
+        sys.addaudithook(self._on_event)
+
+    def is_own(self, filename: str) -> bool:
+        """Whether code from `filename` is the page's or the project's, not a library's."""
+        return not filename.startswith(("/", "<")) or self._inside(filename)
+
+    def files(self) -> dict[str, str]:
+        """Return the SHA-256 of each of the project's files that was read, as it was then.
+
+        Paths are relative to the root.
+        """
+        for module in list(sys.modules.values()):
+            if file := getattr(module, "__file__", None):
+                self._note(os.path.realpath(file))
+        return {os.path.relpath(path, self.root): d for path, d in sorted(self._digests.items())}
+
+    def modules(self) -> list[str]:
+        """Return the top-level modules loaded that are not of the standard library."""
+        names = {name.partition(".")[0] for name in list(sys.modules)}
+        return sorted(names - sys.stdlib_module_names)
+
+    def _inside(self, path: str) -> bool:
+        return (
+            path.startswith(self.root + os.sep)
+            and not path.startswith(sys.prefix + os.sep)
+            and not path.endswith(".pyc")
+        )
+
+    def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
+            return
+        path, _, flags = arguments
+        where = os.path.realpath(os.fsdecode(path))
+        if not self._inside(where):
+            return
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise PermissionError(
+                f"a block cannot write {os.path.relpath(where, self.root)} into the project; "
+                "write into the working directory, which is temporary"
+            )
+        self._note(where)
+
+    def _note(self, path: str) -> None:
+        if path in self._digests or self._reading or not self._inside(path):
+            return
+        self._reading = True
+        try:
+            with open(path, "rb") as file:
+                self._digests[path] = hashlib.sha256(file.read()).hexdigest()
+        except OSError:
+            return
+        finally:
+            self._reading = False

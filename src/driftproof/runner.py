@@ -1,0 +1,254 @@
+"""Runs pages in processes of their own and reads what they print.
+
+A `forkserver` process imports torch and numpy once; each page is forked from it and begins with a
+clean state. One thread here reads one page's pipes and kills the page at its deadline.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import selectors
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import forkserver
+
+from driftproof.config import Config
+from driftproof.figures import Figure
+from driftproof.grammar import Block, Page
+from driftproof.worker import Failure, Job, Step, run_page
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u2028\u2029]")
+_STDERR_KEPT = 4000
+_start_lock = threading.Lock()
+
+
+@dataclass
+class Run:
+    """What happened when a page ran.
+
+    Attributes:
+        outputs: What each block printed, by block number.
+        figures: The figure of each block that drew one.
+        values: The value of each expression, a plain number or text, or a Failure.
+        failure: Why the run stopped, and in which block.
+        failed: The number of that block, 0 where the page could not begin.
+        stderr: The end of what the failing block wrote to standard error.
+        files: SHA-256 of the project's files that were read, by path.
+        modules: Modules loaded that are not of the standard library.
+        variables: Environment variables that were asked for.
+        seconds: Wall time of each block.
+    """
+
+    outputs: dict[int, str] = field(default_factory=dict)
+    figures: dict[int, Figure] = field(default_factory=dict)
+    values: dict[str, bool | int | float | str | Failure] = field(default_factory=dict)
+    failure: Failure | None = None
+    failed: int = 0
+    stderr: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    seconds: dict[int, float] = field(default_factory=dict)
+
+
+def environment(config: Config, device: str) -> dict[str, str]:
+    """Return the environment variables of a page's process."""
+    chosen = {config.device_variable: device} if device else {}
+    return {**os.environ, **config.environment, **chosen}
+
+
+def steps_here(page: Page, device: str) -> list[Block]:
+    """Return the blocks of a page that this machine can run."""
+    return [b for b in page.running if not b.output or b.output.device in ("", device)]
+
+
+def run(config: Config, page: Page, expressions: list[str], device: str = "") -> Run:
+    """Run a page's blocks in order, then evaluate `expressions`."""
+    blocks = steps_here(page, device)
+    job = Job(
+        root=str(config.root),
+        links=tuple(dict.fromkeys((config.docs, config.snippets, config.source))),
+        source=config.source,
+        clean_state=config.clean_state,
+        environment=environment(config, device),
+        steps=tuple(
+            Step(b.number, b.code, b.file, b.first, str(b.options.get("raises", "")))
+            for b in blocks
+        ),
+        expressions=tuple(expressions),
+    )
+    with tempfile.TemporaryDirectory(prefix="driftproof-") as folder:
+        return _Reader(config, {block.number: block for block in blocks}).read(job, folder)
+
+
+class _Reader:
+    """Starts a page's process and collects what comes out of its three pipes."""
+
+    def __init__(self, config: Config, blocks: dict[int, Block]) -> None:
+        self.config, self.blocks = config, blocks
+        self.run = Run()
+        self.current: Block | None = None
+        self.printed, self.complained = bytearray(), bytearray()
+
+    def read(self, job: Job, folder: str) -> Run:
+        context = multiprocessing.get_context("forkserver")
+        control, control_w = context.Pipe(duplex=False)
+        out, out_w = context.Pipe(duplex=False)
+        err, err_w = context.Pipe(duplex=False)
+        process = context.Process(target=run_page, args=(job, folder, control_w, out_w, err_w))
+        with _start_lock, _bare_main(), _variables(self.config.environment):
+            forkserver.set_forkserver_preload([*self.config.preload, "driftproof.worker"])
+            process.start()
+        for end in (control_w, out_w, err_w):
+            end.close()
+        os.set_blocking(out.fileno(), False)
+        os.set_blocking(err.fileno(), False)
+        with selectors.DefaultSelector() as selector:
+            for pipe in (control, out, err):
+                selector.register(pipe, selectors.EVENT_READ)
+            try:
+                self._follow(selector, control, out, err)
+            finally:
+                _kill(process.pid)
+                process.join()
+        if self.run.failure is None and not self.done:
+            self._stop(*_how_it_ended(process.exitcode))
+        if self.run.failure is not None:
+            self._drain(err, self.complained)
+            self.run.stderr = clean(self.complained.decode("utf-8", "replace"))[-_STDERR_KEPT:]
+        for pipe in (control, out, err):
+            pipe.close()
+        return self.run
+
+    def _follow(self, selector, control, out, err) -> None:  # noqa: ANN001
+        self.done = False
+        self.began = time.monotonic()
+        while not self.done and self.run.failure is None:
+            limit = self._timeout()
+            left = self.began + limit - time.monotonic()
+            ready = {key.fileobj for key, _ in selector.select(max(0.0, left))}
+            self._drain(err, self.complained)
+            del self.complained[:-_STDERR_KEPT]
+            if control in ready:
+                try:
+                    message = control.recv()
+                except (EOFError, ConnectionError):
+                    return
+                self._drain(out, self.printed)
+                self._handle(*message)
+            elif out in ready:
+                self._drain(out, self.printed)
+            elif not ready and left <= 0:
+                self._stop("Deadline", f"the block did not end within {limit:g} s")
+            if len(self.printed) > self.config.max_output:
+                limit = f"{self.config.max_output:,} bytes"
+                self._stop("TooMuchOutput", f"the block printed more than {limit}")
+
+    def _timeout(self) -> float:
+        return (self.current.options if self.current else {}).get("timeout", self.config.timeout)
+
+    def _handle(self, what: str, *content) -> None:  # noqa: ANN002
+        if what == "ready":
+            self.run.failure = content[0]
+        elif what == "start":
+            self.current = self.blocks[content[0]]
+            self.printed.clear()
+            self.complained.clear()
+        elif what == "end":
+            number, failure, figure = content
+            self.run.outputs[number] = clean(self.printed.decode("utf-8", "replace"))
+            self.run.seconds[number] = time.monotonic() - self.began
+            if figure is not None:
+                self.run.figures[number] = figure
+            if failure is not None:
+                self.run.failure, self.run.failed = failure, number
+            self.current = None
+        elif what == "values":
+            self.run.values = content[0]
+        elif what == "seen":
+            self.run.files, self.run.modules, self.run.variables = content
+            self.done = True
+        self.began = time.monotonic()
+
+    def _stop(self, kind: str, message: str) -> None:
+        block = self.current
+        if block is None:
+            self.run.failure = Failure(kind, message, "", 0)
+        else:
+            self.run.failure = Failure(kind, message, block.file, block.first)
+            self.run.failed = block.number
+
+    def _drain(self, pipe, into: bytearray) -> None:  # noqa: ANN001
+        while len(into) <= self.config.max_output:
+            try:
+                chunk = os.read(pipe.fileno(), 65536)
+            except (BlockingIOError, OSError):
+                return
+            if not chunk:
+                return
+            into += chunk
+
+
+def clean(text: str) -> str:
+    """Return printed text as it is recorded: last frames of progress bars, no colours.
+
+    Trailing blanks and blank lines at the end are dropped, as are control characters.
+    """
+    text = _ANSI.sub("", text).replace("\r\n", "\n")
+    lines = []
+    for line in text.split("\n"):
+        frames = [frame for frame in line.split("\r") if frame.strip()]
+        lines.append(_CONTROL.sub("", frames[-1] if frames else "").rstrip())
+    return "\n".join(lines).rstrip("\n")
+
+
+def _how_it_ended(exitcode: int | None) -> tuple[str, str]:
+    if exitcode is not None and exitcode < 0:
+        name = signal.Signals(-exitcode).name
+        return "Killed", f"the block's process was killed by {name}"
+    return "Exited", f"the block ended its process with status {exitcode}"
+
+
+def _kill(pid: int | None) -> None:
+    """End the page's process and everything that it started."""
+    for end in (os.killpg, os.kill):
+        try:
+            end(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError, TypeError):
+            continue
+
+
+@contextmanager
+def _bare_main() -> Iterator[None]:
+    """Keep multiprocessing from importing the command's own script in every page's process."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = type(sys)("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+@contextmanager
+def _variables(wanted: dict[str, str]) -> Iterator[None]:
+    """Set variables while the fork server may start; its hash seed is that of every page."""
+    wanted = {**wanted, "PYTHONHASHSEED": "0"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

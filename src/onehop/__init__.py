@@ -1,0 +1,10 @@
+"""Models and measurements behind the book: how sequence models went from recurrence to attention.
+
+Import from the modules (`from onehop.recurrent import rnn`): importing the package alone loads
+neither numpy nor torch. Nothing here prints or formats; that is the page's work.
+
+Conventions of every function:
+
+* Tensors of sequences have the axes `(batch, steps, width)`; a lag counts steps back from the last.
+* Seconds are seconds, memory is bytes, and one multiply-add is two floating-point operations.
+"""

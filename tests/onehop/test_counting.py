@@ -1,0 +1,117 @@
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from onehop import counting
+from onehop.attention import MultiHeadSelfAttention
+from onehop.cells import LSTMCell
+
+B, T, D = 2, 16, 8
+
+
+def counted(call) -> int:
+    with FlopCounterMode(display=False) as counter:
+        call()
+    return counter.get_total_flops()
+
+
+def test_one_multiply_add_is_two_flops():
+    assert 33_554_432 == counting.product_flops(64, 512, 512)
+    assert 16_777_216 == counting.product_flops(64, 512, 512) / counting.FLOPS_PER_MULTIPLY_ADD
+    linear = nn.Linear(512, 512, bias=False)
+    assert 33_554_432 == counted(lambda: linear(torch.randn(64, 512)))
+
+
+@pytest.mark.parametrize(
+    ("layer", "formula"), [(nn.RNN, counting.rnn_flops), (nn.GRU, counting.gru_flops)]
+)
+def test_recurrent_formulas_equal_the_counter(layer, formula):
+    net = layer(D, D, batch_first=True)
+    assert formula(T, D, B) == counted(lambda: net(torch.randn(B, T, D)))
+
+
+def test_lstm_formula_equals_the_counter_on_a_loop_of_cells():
+    cell = LSTMCell(D, D)
+
+    def loop() -> None:
+        h = c = torch.zeros(B, D)
+        for x in torch.randn(B, T, D).unbind(1):
+            h, c = cell(x, h, c)
+
+    assert counting.lstm_flops(T, D, B) == counted(loop)
+
+
+def test_attention_formulas_equal_the_counter():
+    layer = MultiHeadSelfAttention(D, heads=2)
+    assert counting.attention_flops(T, D, B) == counted(lambda: layer(torch.randn(B, T, D)))
+    q = torch.randn(B, T, D)
+    core = counted(lambda: (q @ q.transpose(-1, -2)) @ q)
+    assert counting.attention_core_flops(T, D, B) == core
+
+
+def test_feed_forward_formula_equals_the_counter():
+    net = nn.Sequential(nn.Linear(D, 4 * D), nn.ReLU(), nn.Linear(4 * D, D))
+    assert counting.feed_forward_flops(T, D, B) == counted(lambda: net(torch.randn(B, T, D)))
+
+
+def test_training_an_rnn_costs_three_passes_less_one_product():
+    net, inputs = nn.RNN(D, D, batch_first=True), torch.randn(B, T, D, requires_grad=True)
+    saved = counting.product_flops(B, D, D)  # the state before the first step needs no gradient
+    both = counted(lambda: net(inputs)[0].sum().backward())
+    assert 3 * counting.rnn_flops(T, D, B) - saved == both
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: nn.LSTM(D, D, batch_first=True)(x),
+        lambda x: nn.functional.scaled_dot_product_attention(*[x[:, None]] * 3),
+    ],
+    ids=["nn.LSTM", "scaled_dot_product_attention"],
+)
+def test_the_counter_sees_nothing_of_two_fused_operators_on_the_cpu(call):
+    assert 0 == counted(lambda: call(torch.randn(B, T, D)))
+
+
+def test_the_books_table_at_width_and_length_512():
+    assert 536_870_912 == counting.rnn_flops(512, 512)
+    assert 1_610_612_736 == counting.gru_flops(512, 512)
+    assert 2_147_483_648 == counting.lstm_flops(512, 512)
+    assert 536_870_912 == counting.attention_core_flops(512, 512)
+    assert {
+        "projections": 1_073_741_824,
+        "scores": 268_435_456,
+        "mix": 268_435_456,
+    } == counting.attention_parts(512, 512)
+    assert 1_610_612_736 == counting.attention_flops(512, 512)
+    assert 67_108_864 == counting.lstm_flops(16, 512)
+
+
+def test_where_attention_costs_as_much_as_recurrence():
+    d = 512
+    assert counting.attention_core_flops(d, d) == counting.rnn_flops(d, d)
+    assert 8 * counting.rnn_flops(8 * d, d) == counting.attention_core_flops(8 * d, d)
+    assert counting.attention_flops(d, d) == counting.gru_flops(d, d)
+    assert counting.attention_flops(2 * d, d) == counting.lstm_flops(2 * d, d)
+    assert counting.attention_core_flops(4 * d, d) == counting.feed_forward_flops(4 * d, d)
+
+
+@pytest.mark.parametrize(
+    ("parts", "total"),
+    [
+        (counting.recurrent_parts("rnn", T, D, B), counting.rnn_flops(T, D, B)),
+        (counting.recurrent_parts("gru", T, D, B), counting.gru_flops(T, D, B)),
+        (counting.recurrent_parts("lstm", T, D, B), counting.lstm_flops(T, D, B)),
+        (counting.attention_parts(T, D, B), counting.attention_flops(T, D, B)),
+        (counting.feed_forward_parts(T, D, B), counting.feed_forward_flops(T, D, B)),
+    ],
+)
+def test_totals_are_sums_of_their_parts(parts, total):
+    assert sum(parts.values()) == total
+    assert all(0 < part < total for part in parts.values())
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match="expected one of rnn, gru, lstm, got 'ssm'"):
+        counting.recurrent_parts("ssm", T, D)
