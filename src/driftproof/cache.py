@@ -22,7 +22,6 @@ from driftproof.figures import Figure
 from driftproof.grammar import Page
 from driftproof.runner import Run, environment, steps_here
 
-_FORMAT = 1
 _ENTRIES_KEPT = 4
 _KERNELS = ("ATEN_", "CUBLAS_", "CUDA_", "DNNL_", "MKL_", "NPY_", "OMP_", "ONEDNN_", "OPENBLAS_",
             "PYTORCH_", "TORCH_")  # fmt: skip
@@ -33,7 +32,7 @@ def key(config: Config, page: Page, expressions: list[str], device: str) -> str:
     """Return the name under which a run of this page is kept: everything but what it reads."""
     variables = environment(config, device)
     asked = {
-        "format": _FORMAT,
+        "runner": _tool(),
         "steps": [
             (b.number, b.code, b.file, b.options.get("raises")) for b in steps_here(page, device)
         ],
@@ -127,6 +126,14 @@ def _digest(path: Path) -> str:
 @functools.lru_cache(maxsize=4096)
 def _digest_of(path: Path, *_: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.cache
+def _tool() -> str:
+    """Return a hash of the code that makes runs and keeps them."""
+    here = Path(__file__).parent
+    names = ("cache.py", "figures.py", "observe.py", "runner.py", "worker.py")
+    return hashlib.sha256(b"".join((here / name).read_bytes() for name in names)).hexdigest()
 
 
 def _prune(path: Path) -> None:

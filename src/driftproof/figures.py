@@ -29,6 +29,17 @@ class Figure:
     columns: str
 
 
+_PLAIN = (
+    (re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL), ""),
+    (re.compile(r"\s*<style type=.*?</style>", re.DOTALL), ""),  # it would style the whole page
+    (re.compile(r"\s*<defs>\s*</defs>"), ""),
+    (re.compile(r'<g id="[^"]*"'), "<g"),  # ids occur once on a page; nothing refers to these
+    (re.compile(r"font-family: [^;\"]*;? ?"), ""),
+    (re.compile(r"(?<=[: \"])(?:#000000|black)\b"), "currentColor"),
+    (re.compile(r"<text (?![^>]*fill)"), '<text fill="currentColor" '),
+)
+"""Makes matplotlib's SVG fit into a page: its fonts, its colour of text, no styles of its own."""
+
 drawn: list[Figure] = []
 """Figures of the block that is running; the runner empties it after each block."""
 
@@ -81,10 +92,8 @@ def _svg(fig: Any, alt: str) -> str:
     """Return the figure as SVG: real text, no date, black drawn in the page's own colour."""
     import matplotlib
 
-    settings = {"svg.fonttype": "none", "svg.hashsalt": alt, "svg.id": None}
     target = io.StringIO()
-    known = {name: value for name, value in settings.items() if name in matplotlib.rcParams}
-    with matplotlib.rc_context(known):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": alt}):
         fig.savefig(
             target,
             format="svg",
@@ -94,8 +103,7 @@ def _svg(fig: Any, alt: str) -> str:
         )
     svg = target.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"(?<=[:\"' ])(#000000|black)\b", "currentColor", svg)
-    svg = re.sub(r"<text (?![^>]*fill)", '<text fill="currentColor" ', svg)
-    head = f'<svg role="img" aria-label="{escape(alt)}" '
+    for pattern, replacement in _PLAIN:
+        svg = pattern.sub(replacement, svg)
+    head = f'<svg role="img" aria-label="{escape(alt)}" stroke-linejoin="round" '
     return svg.replace("<svg ", head, 1).strip()

@@ -150,6 +150,13 @@ class Page:
     def running(self) -> list[Block]:
         return [block for block in self.blocks if block.runs]
 
+    def block_at(self, line: int) -> Block | None:
+        """Return the block to which a line of the page belongs, its output included."""
+        for block in self.blocks:
+            if block.line <= line <= (block.output or block).fence.end + 1:
+                return block
+        return None
+
     def block_computing(self, expression: str) -> Block | None:
         """Return the last block that assigns a name of `expression`."""
         names = _names(ast.parse(expression.strip(), mode="eval"), ast.Load)

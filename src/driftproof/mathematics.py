@@ -35,6 +35,9 @@ FORMULA = re.compile(
 
 _DISPLAY_BLOCK = re.compile(r" {0,3}\$\$" + _TEX + r"\$\$\s*", re.DOTALL)
 
+# TeX sets no space around the operators of scripts, browsers do.
+_SCRIPTED = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
+
 _GLUE = """
 function toMathML(tex, display) {
   try {
@@ -125,6 +128,9 @@ def _element(md: Markdown, tex: str, display: bool) -> ElementTree.Element:
         formula.text = tex
     for element in formula.iter():
         element.text = AtomicString(element.text or "")
+        if element.tag in _SCRIPTED:
+            for operator in (o for script in element[1:] for o in script.iter("mo")):
+                operator.attrib = {"lspace": "0", "rspace": "0"} | operator.attrib
     return formula
 
 

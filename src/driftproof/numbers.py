@@ -1,6 +1,6 @@
 """What a number is: the one rule that comparing, binding and reporting share.
 
-The rule is written for readers in `docs/contributing/numbers.md`, whose tables are tested against this module.
+`docs/contributing/numbers.md` states the rule for readers; a test holds its examples against it.
 """
 
 import re
@@ -10,16 +10,17 @@ from decimal import Decimal
 _BLANK = r"[ \t\u00a0\u2009\u202f]"
 _SUPERSCRIPT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
-# 2,101,248, also with a no-break or thin space or TeX's {,} and \, for the comma; `1,2,345` is a list.
+# 2,101,248, also with a no-break or thin space or TeX's {,} or \, between; `1,2,345` is a list.
 _GROUPS = "|".join(
     rf"(?:{separator}[0-9]{{3}})+(?!(?:{separator})?[0-9])"
     for separator in (",", r"[\u00a0\u2009\u202f]", r"\{,\}", r"\\,")
 )
-# The point of `[1. 2.]` belongs to the number, the full stop of a sentence does not: what follows decides.
+# The point of `[1. 2.]` belongs to the number, a full stop does not: what follows decides.
 # An array too long for its line goes on, indented, on the next one.
 _BARE_POINT = r"""\.(?= %|j\b|[eE][-+−]?[0-9]
     | [ \t]*+(?:\n[ \t]++)?+ (?:[\])},;|] | [-+−]?(?:\.?[0-9]|nan\b|inf\b)))"""
-_UNSIGNED = rf"""(?: (?:(?<![0-9],)[1-9][0-9]{{0,2}}(?:{_GROUPS}) | [0-9]++) (?:\.[0-9]++|{_BARE_POINT})?
+_UNSIGNED = rf"""(?:
+    (?:(?<![0-9],)[1-9][0-9]{{0,2}}(?:{_GROUPS}) | [0-9]++) (?:\.[0-9]++|{_BARE_POINT})?
     | (?<![\w.)\]])\.[0-9]++)"""
 _SIGN = r"(?:(?<![-‐‑\w)\]}%])[-+−])?"
 # Five digits of exponent: no printed float has more, and Decimal takes them all.
@@ -38,25 +39,27 @@ _NUMBER = rf"""
     (?!\.\w)                        # the next part of a version follows
     (?!\.?[-‐‑]\.?\w)               # a hyphen to a word or to another number follows
 """
-# Letters, digits and underscores with the hyphens and points that join them: names, dates, versions, addresses.
-_WORD = r"\w+(?:(?:%?[-‐‑]\.?|\.[-‐‑]?)\w+)*"
+# What hyphens and points join to a word: names, dates, versions, addresses.
+_JOINED = r"(?:(?:%?[-‐‑]\.?|\.[-‐‑]?)\w+)*"
 _CLOCK_TIME = r"""(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T)?
     [0-9]{1,2}(?::[0-9]{2}(?![0-9])){1,2}(?:\.[0-9]+)?\w*"""
 _COMPLEX = rf"{_SIGN}{_UNSIGNED}(?:[eE]{_EXPONENT})?[-+]{_UNSIGNED}(?:[eE]{_EXPONENT})?j(?!\w)"
 # `torch 2.12` and `section 5.6` name something: the number after such a word is part of the name.
 _NAMED = rf"""(?i:
-      versions?(?:{_BLANK}*+[:=]{_BLANK}*+ | {_BLANK}++)
+      §{_BLANK}*+
+    | (?:versions?|arxiv|doi)(?:{_BLANK}*+[:=]{_BLANK}*+ | {_BLANK}++)
     | (?:python|(?:py)?torch|numpy|cuda|cudnn|mkdocs|sections?|chapters?|figures?|figs?\.?|tables?
         |equations?|eqs?\.?|pages?|appendix|pep|rfc)
       (?:{_BLANK}*+[=<>~!]={_BLANK}*+ | {_BLANK}++)
     )
-    \(?[0-9](?:{_WORD}|(?=\W|\Z))(?:,[0-9]{{3}}(?!\w))*"""
+    \(?[0-9]\w*{_JOINED}(?:,[0-9]{{3}}(?!\w))*"""
 _TEX_COMMAND = r"\\[A-Za-z]+"
 _SUBSCRIPT = r"(?<=_)\{(?:[^{}\n]|\{[^{}\n]*\})*\}"
 
-# One scan from left to right. Whatever is text is consumed whole, so that no number is ever found inside it.
+# One scan from left to right: text is consumed whole, so that no number is found inside it.
 _TOKEN = re.compile(
-    rf"{_CLOCK_TIME} | {_NAMED} | {_COMPLEX} | (?P<number>{_NUMBER}) | {_TEX_COMMAND} | {_SUBSCRIPT} | \#?{_WORD}",
+    rf"""{_CLOCK_TIME} | {_NAMED} | {_COMPLEX} | (?P<number>{_NUMBER})
+    | {_TEX_COMMAND} | {_SUBSCRIPT} | \#?\w+{_JOINED}""",
     re.VERBOSE,
 )
 _PLAIN_EXPONENT = str.maketrans(f"{_SUPERSCRIPT_DIGITS}⁺⁻−", "0123456789+--", "^{}")
@@ -72,8 +75,8 @@ class Number:
         text: what is written there.
         value: what is written, exactly; `6.5%` has the value 6.5. May be nan or infinite.
         is_integer: written with neither point nor exponent, and neither nan nor inf.
-        digits: significant digits as written (of an integer all digits, of a zero its decimals, of nan and inf 0),
-            so that 0.50 and 0.5, or 0.0000 and 0.0, are told apart.
+        digits: significant digits as written (of an integer all digits, of a zero its decimals, of
+            nan and inf 0), so that 0.50 and 0.5, or 0.0000 and 0.0, are told apart.
     """
 
     start: int

@@ -15,6 +15,7 @@ class Problem:
         line: The line in that file, counted from 1.
         message: What happened.
         hint: What to do about it.
+        block: The number of the page's block that it concerns, where that is not plain from the line.
         detail: Lines that help to find the cause: code, frames, recorded and printed text.
     """
 
@@ -24,6 +25,7 @@ class Problem:
     message: str
     hint: str = ""
     detail: tuple[str, ...] = ()
+    block: int = 0
 
     def __str__(self) -> str:
         text = f"{self.path}:{self.line}: {self.message} [{self.code}]"

@@ -29,6 +29,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u2028\u2029]")
 _STDERR_KEPT = 4000
 _start_lock = threading.Lock()
+_running: dict[int, str] = {}
 
 
 @dataclass
@@ -87,27 +88,36 @@ def run(config: Config, page: Page, expressions: list[str], device: str = "") ->
         expressions=tuple(expressions),
     )
     with tempfile.TemporaryDirectory(prefix="driftproof-") as folder:
-        return _Reader(config, {block.number: block for block in blocks}).read(job, folder)
+        return _Reader(config, page.path, blocks).read(job, folder)
+
+
+def stop(path: str = "") -> None:
+    """End the page at `path` if it is running now, or every page."""
+    for pid, running in list(_running.items()):
+        if path in ("", running):
+            _kill(pid)
 
 
 class _Reader:
     """Starts a page's process and collects what comes out of its three pipes."""
 
-    def __init__(self, config: Config, blocks: dict[int, Block]) -> None:
-        self.config, self.blocks = config, blocks
+    def __init__(self, config: Config, path: str, blocks: list[Block]) -> None:
+        self.config, self.path = config, path
+        self.blocks = {block.number: block for block in blocks}
         self.run = Run()
         self.current: Block | None = None
         self.printed, self.complained = bytearray(), bytearray()
 
     def read(self, job: Job, folder: str) -> Run:
         context = multiprocessing.get_context("forkserver")
-        control, control_w = context.Pipe(duplex=False)
+        control, control_w = context.Pipe()
         out, out_w = context.Pipe(duplex=False)
         err, err_w = context.Pipe(duplex=False)
         process = context.Process(target=run_page, args=(job, folder, control_w, out_w, err_w))
         with _start_lock, _bare_main(), _variables(self.config.environment):
             forkserver.set_forkserver_preload([*self.config.preload, "driftproof.worker"])
             process.start()
+        _running[process.pid] = self.path
         for end in (control_w, out_w, err_w):
             end.close()
         os.set_blocking(out.fileno(), False)
@@ -120,6 +130,7 @@ class _Reader:
             finally:
                 _kill(process.pid)
                 process.join()
+                _running.pop(process.pid, None)
         if self.run.failure is None and not self.done:
             self._stop(*_how_it_ended(process.exitcode))
         if self.run.failure is not None:
@@ -145,6 +156,9 @@ class _Reader:
                     return
                 self._drain(out, self.printed)
                 self._handle(*message)
+                if message[0] in ("ready", "end"):
+                    self.printed.clear()
+                    control.send(None)
             elif out in ready:
                 self._drain(out, self.printed)
             elif not ready and left <= 0:
@@ -161,7 +175,6 @@ class _Reader:
             self.run.failure = content[0]
         elif what == "start":
             self.current = self.blocks[content[0]]
-            self.printed.clear()
             self.complained.clear()
         elif what == "end":
             number, failure, figure = content

@@ -12,6 +12,7 @@ import importlib
 import linecache
 import os
 import random
+import signal
 import sys
 import threading
 import traceback
@@ -74,6 +75,7 @@ class Failure:
 def run_page(job: Job, folder: str, control: Connection, out: Connection, err: Connection) -> None:
     """Run a page and report each step through `control`; never returns."""
     os.setsid()
+    _end_with_parent()
     with open(os.devnull) as closed:
         os.dup2(closed.fileno(), 0)
     os.dup2(out.fileno(), 1)
@@ -95,6 +97,7 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
     except BaseException as error:
         failure = _failure(error, job, "pyproject.toml", 1)
     control.send(("ready", failure))
+    control.recv()
     if failure is None:
         _run(job, control, observer)
     os._exit(0)
@@ -108,6 +111,7 @@ def _run(job: Job, control: Connection, observer: Observer) -> None:
         control.send(("start", step.number))
         failure, figure = _run_step(job, step, main.__dict__)
         control.send(("end", step.number, failure, figure))
+        control.recv()  # what the next block prints must not be read as this one's
         if failure is not None:
             return
     values = {text: _evaluate(text, main.__dict__) for text in job.expressions}
@@ -195,6 +199,12 @@ def _enter(job: Job, folder: str) -> None:
     sys.path_importer_cache.clear()
     sys.path[:] = [source, *(entry for entry in sys.path if entry not in ("", source))]
     sys.argv[:] = [""]
+
+
+def _end_with_parent() -> None:
+    """Have Linux kill this process when the fork server ends, however that happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class _FromSource(SourceFileLoader):

@@ -1,0 +1,147 @@
+"""The command `driftproof`: check, record, list."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from driftproof import report as write
+from driftproof.check import Result, check
+from driftproof.config import Config, load
+from driftproof.grammar import parse_page
+from driftproof.problem import DriftproofError
+from driftproof.record import record
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return 0 when all is well, 1 for problems, 2 for a wrong call."""
+    parser = argparse.ArgumentParser(prog="driftproof", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for name, run, text in (
+        ("check", _check, "run the pages' blocks and compare what they print with the record"),
+        ("record", _record, "run the pages' blocks and write what drifted into the pages"),
+        ("list", _list, "list the pages' blocks"),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        command.add_argument("pages", nargs="*", metavar="page", help="default: every page")
+        if run is not _list:
+            command.add_argument("--device", default="", choices=["cuda"], help="run there")
+        if run is not _record:
+            command.add_argument("--json", action="store_true", help="print JSON")
+        if run is _check:
+            command.add_argument("--junit", type=Path, metavar="file", help="write JUnit XML")
+    options = parser.parse_args(arguments)
+    try:
+        config = load()
+        return options.run(config, _paths(config, options.pages), options)
+    except DriftproofError as error:
+        print(f"driftproof: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("driftproof: stopped", file=sys.stderr)
+        return 130
+
+
+def _paths(config: Config, pages: list[str]) -> list[str] | None:
+    """Return pages relative to the root, from paths, names such as `gradients`, or nothing."""
+    known = config.pages()
+    found = []
+    for name in pages:
+        path = Path(name).resolve()
+        relative = config.relative(path) if path.is_relative_to(config.root) else ""
+        named = [page for page in known if Path(page).stem == name]
+        if relative not in known and not named:
+            raise DriftproofError(f"{name} is not a page under {config.docs}/")
+        found += [relative] if relative in known else named
+    return found or None
+
+
+def _check(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
+    with _Progress(len(paths or config.pages())) as progress:
+        report = check(config, paths, device=options.device, progress=progress)
+    if options.junit:
+        options.junit.parent.mkdir(parents=True, exist_ok=True)
+        options.junit.write_text(write.as_junit(report), "utf-8")
+    if options.json:
+        print(write.as_json(report))
+    else:
+        for note in report.notes:
+            print(f"{note.path}:{note.line}: note: {note.message}")
+        print(write.as_text(report))
+        if os.environ.get("GITHUB_ACTIONS") and report.problems:
+            print(write.as_annotations(report))
+    return 1 if report.problems else 0
+
+
+def _record(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
+    done = record(config, paths, device=options.device)
+    for change in done.changes:
+        relative = "" if change.relative is None else f"  (relative change {change.relative:.1e})"
+        print(f"{change.path}:{change.line}:{relative}")
+        for sign, text in (("-", change.old), ("+", change.new)):
+            print("\n".join(f"  {sign} {line}" for line in text.split("\n") if text))
+    for problem in done.problems:
+        print(problem, file=sys.stderr)
+    written = f"wrote {', '.join(done.written)}" if done.written else "nothing to record"
+    print(written)
+    return 1 if done.problems else 0
+
+
+def _list(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
+    pages = [parse_page(config, path) for path in paths or config.pages()]
+    blocks = [
+        {
+            "page": page.path,
+            "line": block.line,
+            "anchor": block.anchor,
+            "runs": block.runs,
+            "output": bool(block.output),
+            "reason": block.options.get("reason", ""),
+        }
+        for page in pages
+        for block in page.blocks
+    ]
+    if options.json:
+        print(json.dumps(blocks, indent=2))
+    else:
+        for block in blocks:
+            how = "runs" if block["runs"] else f"shown only: {block['reason']}"
+            print(f"{block['page']}:{block['line']}  {block['anchor']}  {how}")
+        runs = sum(bool(block["runs"]) for block in blocks)
+        print(f"{len(blocks)} blocks, {runs} run, {len(blocks) - runs} shown only")
+    problems = [problem for page in pages for problem in page.problems]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+class _Progress:
+    """A bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done = total, 0
+        self.shows = sys.stderr.isatty()
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __call__(self, result: Result) -> None:
+        self.done += 1
+        if self.shows:
+            filled = 30 * self.done // max(1, self.total)
+            bar = "█" * filled + "·" * (30 - filled)
+            name = result.page.path
+            print(f"\r\x1b[K{bar} {self.done}/{self.total} {name}", end="", file=sys.stderr)
+
+    def __exit__(self, *_: object) -> None:
+        if self.shows:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

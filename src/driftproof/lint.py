@@ -1,0 +1,124 @@
+"""What can be wrong in prose: numbers that nothing keeps, and formulas that are not TeX."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Context, Decimal, InvalidOperation
+
+from driftproof.grammar import CODE_SPAN, DATA, Page
+from driftproof.mathematics import FORMULA, MathematicsError, render
+from driftproof.numbers import Number, find_numbers
+from driftproof.problem import Problem
+
+_CITED = re.compile(r"\[\^[^\]]+\]|\[@[^\]]+\]|doi\.org|arxiv", re.IGNORECASE)
+_NOT_PROSE = (
+    DATA,
+    re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"),
+    re.compile(r"^\s*\[[^\]]+\]:\s.*"),
+    re.compile(r"<https?:[^>]*>|https?://\S+"),
+    re.compile(r"\{:?\s*[#.][^{}]*\}"),
+    re.compile(r"</?[A-Za-z][^<>]*>"),
+    re.compile(r"^[\s>]*(?:[-*+]\s+)?\d+[.)](?=\s)"),
+)
+_PARAGRAPH = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
+_PRECISE = Context(prec=400)
+_SMALL = 10
+_YEARS = range(1900, 2100)
+
+
+def unbound_numbers(page: Page) -> list[Problem]:
+    """Return a problem for each number in the page's prose that could go stale unnoticed."""
+    known = list(known_numbers(page))
+    lines = [(page.path, i, text) for i, text in enumerate(page.prose, 1)]
+    return [
+        Problem(
+            "unbound-number",
+            path,
+            line,
+            f"{number.text} is neither bound, printed, in the code, nor cited",
+            'write <data value="expression">…</data>, or print it, or cite its source on this line',
+        )
+        for path, line, text in lines + page.shared
+        for number in checked_numbers(text)
+        if not is_known(number, known)
+    ]
+
+
+def malformed_formulas(page: Page) -> list[Problem]:
+    """Return a problem for each formula of the page that cannot be converted."""
+    found = [
+        (fence.start + 1, "\n".join(fence.body), True)
+        for language, fence in page.fences
+        if language == "math" and fence.live
+    ]
+    for paragraph in _PARAGRAPH.finditer("\n".join(page.prose)):
+        text = CODE_SPAN.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), paragraph[0])
+        for match in FORMULA.finditer(text):
+            line = paragraph.string.count("\n", 0, paragraph.start() + match.start())
+            tex = match["display"] or match["inline"] or ""
+            found.append((line, tex, match["inline"] is None))
+    problems = []
+    for line, tex, display in found:
+        try:
+            render(tex, display)
+        except MathematicsError as error:
+            hint = f"in {tex.strip()!r}"
+            problems.append(
+                Problem("formula", page.path, line + 1 + error.line, error.message, hint)
+            )
+    return problems
+
+
+def checked_numbers(text: str) -> list[Number]:
+    """Return the numbers of a line of prose that need to be known.
+
+    Small integers, years and lines with a citation are left out; positions are those in `text`.
+    """
+    if _CITED.search(text):
+        return []
+    for pattern in _NOT_PROSE:
+        text = pattern.sub(lambda m: " " * len(m.group(0)), text)
+    return [number for number in find_numbers(text) if not _is_free(number)]
+
+
+def known_numbers(page: Page) -> Iterator[Decimal]:
+    """Yield the numbers that a page's outputs and code hold."""
+    for block in page.blocks:
+        if block.output:
+            yield from (n.value for n in find_numbers(block.output.text) if n.value.is_finite())
+        for node in ast.walk(block.tree or ast.Module([], [])):
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+                yield from (-value for value in _literal(node.operand))
+            yield from _literal(node)
+
+
+def is_known(number: Number, known: Iterable[Decimal]) -> bool:
+    """Whether one of `known`, rounded as `number` is printed, is that number."""
+    places = [number.value]
+    if number.text.endswith("%"):
+        places.append(number.value / 100)
+    return any(_rounds_to(value, printed) for printed in places for value in known)
+
+
+def _rounds_to(value: Decimal, printed: Decimal) -> bool:
+    try:
+        return value.quantize(printed, context=_PRECISE) == printed
+    except InvalidOperation:
+        return False
+
+
+def _literal(node: ast.AST) -> Iterator[Decimal]:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        value = Decimal(str(node.value))
+        if value.is_finite():
+            yield value
+
+
+def _is_free(number: Number) -> bool:
+    if not number.value.is_finite():
+        return True
+    if not number.is_integer or number.text.endswith("%"):
+        return False
+    return abs(number.value) < _SMALL or (number.text.isdigit() and int(number.text) in _YEARS)

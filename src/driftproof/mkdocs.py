@@ -1,0 +1,176 @@
+"""The MkDocs adapter: page names, when to check, and the verdict. The only module that knows MkDocs."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.base import Config
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.livereload import LiveReloadServer
+from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page as SitePage
+
+from driftproof import config as settings
+from driftproof import render
+from driftproof.check import Report, check
+from driftproof.grammar import Page, parse_page
+from driftproof.problem import DriftproofError, Problem
+from driftproof.report import as_text
+from driftproof.serve import Verification, middleware, with_script
+
+log = get_plugin_logger("driftproof")
+
+_LINK = re.compile(r"Doc file '(?P<file>[^']+)' contains an? (?:[a-z]+ )*link (?:to )?'(?P<link>[^']+)'")
+_ID = re.compile(r"""\sid=(?:"([^"]+)"|'([^']+)')""")
+
+
+class _NoOptions(Config):
+    """The plugin is configured in pyproject.toml, as the command line and the tests are."""
+
+
+class DriftproofPlugin(BasePlugin[_NoOptions]):
+    """Checks the book before anything is published, and pages while they are served."""
+
+    def __init__(self) -> None:
+        self.serving = False
+        self.verification: Verification | None = None
+        self.pages_by_url: dict[str, str] = {}
+        self.warnings = _Warnings()
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        """Learn whether this is a publishing build."""
+        self.serving = command == "serve"
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+        """Read the project's settings and add the Markdown extension."""
+        try:
+            self.settings = settings.load(Path(config.config_file_path or ".").parent)
+        except DriftproofError as error:
+            raise PluginError(str(error)) from None
+        docs = self.settings.root / self.settings.docs
+        if Path(config.docs_dir).resolve() != docs:
+            raise PluginError(
+                f"mkdocs.yml has docs_dir {config.docs_dir}, pyproject.toml has docs {docs}"
+            )
+        if "driftproof" not in config.markdown_extensions:
+            config.markdown_extensions.append("driftproof")
+        if self.serving:
+            for folder in (self.settings.source, self.settings.snippets):
+                if (self.settings.root / folder).is_dir():
+                    config.watch.append(str(self.settings.root / folder))
+        return config
+
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Check every page before MkDocs empties the folder of the site."""
+        self.warnings.start()
+        paths = self.settings.pages()
+        self.pages: dict[str, Page] = {path: parse_page(self.settings, path) for path in paths}
+        self.report: Report = check(self.settings, pages=self.pages, recall_only=self.serving)
+        if self.serving:
+            return
+        for note in self.report.notes:
+            log.info("%s:%s: %s", note.path, note.line, note.message)
+        if self.report.problems:
+            raise PluginError(as_text(self.report))
+        log.info(self.report.summary)
+
+    def on_page_markdown(
+        self, markdown: str, *, page: SitePage, config: MkDocsConfig, files: Files
+    ) -> None:
+        """Tell the extension which page comes next."""
+        path = f"{self.settings.docs}/{page.file.src_uri}"
+        render.showing = render.View(self.pages[path], self.report, markdown) if path in self.pages else None
+        self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path
+
+    def on_page_content(
+        self, html: str, *, page: SitePage, config: MkDocsConfig, files: Files
+    ) -> None:
+        """See that the page shows exactly the blocks that were parsed, and know its anchors."""
+        anchors = {first or second for first, second in _ID.findall(html)}
+        page.present_anchor_ids = (page.present_anchor_ids or set()) | anchors
+        parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
+        for block in parsed.blocks if parsed else []:
+            if block.anchor not in anchors:
+                self.warnings.problems.append(
+                    Problem("not-shown", parsed.path, block.line, "this block is not on the page",
+                            "is it inside something that is not rendered?")  # fmt: skip
+                )
+
+    @event_priority(-100)
+    def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
+        """Stop a publishing build before any page is written, if anything was found since."""
+        render.showing = None
+        for page in (file.page for file in files.documentation_pages()):
+            if page is not None:
+                page.validate_anchor_links(files=files, log_level=config.validation.links.anchors)
+        problems = self.warnings.stop(self.pages)
+        if self.serving:
+            self._verify(problems)
+        elif problems:
+            raise PluginError("\n".join(map(str, problems)))
+
+    def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
+        """While serving, add the script that asks for the page's state."""
+        return with_script(output) if self.serving else output
+
+    def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
+        """Answer for the pages' state."""
+        if self.verification:
+            server.set_app(
+                middleware(server.get_app(), self.verification, server.mount_path, self.pages_by_url)
+            )
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Leave nothing behind for the next build."""
+        render.showing = None
+        self.warnings.stop({})
+
+    def on_shutdown(self) -> None:
+        """End what runs in the background."""
+        if self.verification:
+            self.verification.close()
+
+    def _verify(self, problems: list[Problem]) -> None:
+        if self.verification is None:
+            self.verification = Verification(self.settings, log)
+        self.verification.begin(self.pages, problems)
+
+
+class _Warnings(logging.Handler):
+    """Collects what MkDocs warns of, whatever the verbosity: a quiet build must fail as well."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+        self.problems: list[Problem] = []
+
+    def start(self) -> None:
+        self.messages.clear()
+        self.problems.clear()
+        logger = logging.getLogger("mkdocs.structure")
+        logger.addHandler(self)
+        logger.setLevel(logging.WARNING)
+
+    def stop(self, pages: dict[str, Page]) -> list[Problem]:
+        logger = logging.getLogger("mkdocs.structure")
+        logger.removeHandler(self)
+        logger.setLevel(logging.NOTSET)
+        return [*self.problems, *(_located(message, pages) for message in self.messages)]
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+def _located(message: str, pages: dict[str, Page]) -> Problem:
+    """Give a warning about a link its page and line."""
+    match = _LINK.search(message)
+    page = next((p for path, p in pages.items() if match and path.endswith(f"/{match['file']}")), None)
+    if match is None or page is None:
+        return Problem("mkdocs", "mkdocs.yml", 1, message)
+    line = next((i for i, text in enumerate(page.lines, 1) if match["link"] in text), 1)
+    return Problem("link", page.path, line, message.partition(" contains ")[2].rstrip("."))

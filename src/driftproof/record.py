@@ -1,0 +1,180 @@
+"""Recording: accept what a run printed into the page, and touch nothing else in it."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from driftproof import cache, machine, runner
+from driftproof.bound import agrees, shown
+from driftproof.check import Report, check, printed, seal, value_of
+from driftproof.compare import compare
+from driftproof.config import Config
+from driftproof.grammar import Block, Page, parse_page, parse_text, read_region
+from driftproof.problem import DriftproofError, Problem
+from driftproof.runner import Run
+from driftproof.stamp import recorded, stamp
+from driftproof.worker import Failure
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing recorded anew, at a line of a page as it was: old text, new text."""
+
+    path: str
+    line: int
+    old: str
+    new: str
+    relative: float | None = None
+
+
+@dataclass
+class Recording:
+    """What recording changed, which pages it wrote, and what kept it from others."""
+
+    changes: list[Change] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def record(config: Config, paths: Iterable[str] | None = None, *, device: str = "") -> Recording:
+    """Run pages and rewrite the outputs and bound numbers that drifted.
+
+    A page with a block that fails is left as it is.
+
+    Raises:
+        DriftproofError: Under continuous integration, where nobody would read the change.
+    """
+    if os.environ.get("CI"):
+        raise DriftproofError("recording is refused under CI: record locally and commit the change")
+    raw = {path: _raw_lines(config, path) for path in config.pages()}
+    pages = {path: _with_files(config, path, lines) for path, lines in raw.items()}
+    wanted = list(pages) if paths is None else list(paths)
+    report = check(config, wanted, device=device, pages=pages)
+    done = Recording()
+    for path in wanted:
+        run = report.results[path].run
+        if run is None or run.failure is not None:
+            done.problems += report.results[path].problems
+            continue
+        done.changes += _record_page(config, pages[path], run, report, raw[path])
+        content = "\n".join(raw[path]).encode()
+        file = config.root / path
+        if content != file.read_bytes():
+            mode = file.stat().st_mode
+            cache.write_aside(file, content)
+            file.chmod(mode)
+            done.written.append(path)
+    return done
+
+
+def _raw_lines(config: Config, path: str) -> list[str]:
+    """Return the lines of a page with the carriage returns that some of them end in."""
+    return (config.root / path).read_bytes().decode("utf-8").split("\n")
+
+
+def _with_files(config: Config, path: str, lines: list[str]) -> Page:
+    """Fill in the bodies of the page's `file=` blocks; return the page that `lines` then are."""
+    page = parse_page(config, path)
+    for block in reversed(page.blocks):
+        found = read_region(config, str(block.options["file"])) if "file" in block.options else ""
+        if not isinstance(found, str) and found[0].rstrip() != "\n".join(block.fence.body).rstrip():
+            fence = block.fence
+            body = _indented(fence.prefix, found[0].rstrip("\n"), lines[fence.start])
+            lines[fence.start + 1 : fence.end] = body
+    return parse_text(config, path, [line.removesuffix("\r") for line in lines])
+
+
+def _record_page(
+    config: Config, page: Page, run: Run, report: Report, lines: list[str]
+) -> list[Change]:
+    """Rewrite `lines`, from the bottom up; return what changed, from the top down."""
+    changes: list[Change] = []
+    for bound in sorted(page.bounds, key=lambda b: (b.line, b.start), reverse=True):
+        value = value_of(bound, page, report)
+        if value is None or isinstance(value, Failure):
+            continue
+        if not agrees(bound.text, value, bound.tolerance):
+            new, line = shown(bound.text, value), lines[bound.line - 1]
+            after = line[bound.start + len(bound.text) :]
+            lines[bound.line - 1] = line[: bound.start] + new + after
+            changes.append(Change(page.path, bound.line, bound.text, new))
+    for block in reversed(runner.steps_here(page, report.device)):
+        changes += _record_block(lines, page, block, run)
+    found = recorded(page)
+    if changes or (found is None and page.running):
+        _write_stamp(lines, found, f"recorded: {stamp(config, page, run)}")
+    return sorted(changes, key=lambda change: change.line)
+
+
+def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[Change]:
+    """Put what a block printed into its output; return what changed."""
+    got, output, fence = printed(run, block), block.output, block.fence
+    if not got:
+        return []
+    if output is None:
+        show = ' show="figure"' if block.number in run.figures else ""
+        ticks, at = _ticks(got, "```"), fence.end + 1
+        new = f"\n{ticks}output{show}\n{got}\n{ticks}"
+        lines[at:at] = _indented(fence.prefix, new, lines[fence.start])
+        return [Change(page.path, at + 1, "", got)]
+    stale = output.is_sealed and output.options.get("code") != seal(block, output.text)
+    differences = [] if output.is_leaf else compare(output.text, got, output.tolerance)
+    if not stale and not differences:
+        return []
+    start, end, ticks = output.fence.start, output.fence.end, output.fence.ticks
+    longer = _ticks(got, ticks)
+    header = lines[start].removesuffix("\r").replace(ticks, longer, 1)
+    if output.measured:
+        header = _with_option(header, "measured", _measured_on())
+    if output.is_sealed:
+        header = _with_option(header, "code", seal(block, got))
+    ending = lines[start][len(lines[start].removesuffix("\r")) :]
+    body = _indented(output.fence.prefix, got, lines[start])
+    closing = lines[end].replace(ticks, longer, 1)
+    lines[start : end + 1] = [header + ending, *body, closing]
+    if not differences:
+        return [Change(page.path, start + 2, output.text, got)]
+    return [
+        Change(page.path, start + 2 + d.line, d.recorded, d.got, d.change) for d in differences
+    ]
+
+
+def _write_stamp(lines: list[str], found: tuple[int, str] | None, text: str) -> None:
+    ending = "\r" if lines[0].endswith("\r") else ""
+    if found:
+        lines[found[0]] = text + ending
+    elif lines[0].lstrip("\ufeff").strip() == "---":
+        lines.insert(1, text + ending)
+    else:
+        lines[:0] = [line + ending for line in ("---", text, "---", "")]
+
+
+def _ticks(text: str, ticks: str) -> str:
+    """Return `ticks`, made longer until no line of `text` could close the fence."""
+    while re.search(rf"^\s*{re.escape(ticks)}", text, re.MULTILINE):
+        ticks += ticks[0]
+    return ticks
+
+
+def _with_option(header: str, name: str, value: str) -> str:
+    pattern = re.compile(rf"""\b{name}=("[^"]*"|'[^']*')""")
+    if pattern.search(header):
+        return pattern.sub(lambda _: f'{name}="{value}"', header, count=1)
+    body, brace = (header.rstrip()[:-1], "}") if header.rstrip().endswith("}") else (header, "")
+    return f'{body.rstrip()} {name}="{value}"{brace}'
+
+
+def _measured_on() -> str:
+    torch = machine.version("torch")
+    today = datetime.date.today().isoformat()
+    return " · ".join(part for part in (machine.processor(), torch and f"torch {torch}", today) if part)
+
+
+def _indented(prefix: str, text: str, like: str) -> list[str]:
+    """Return the lines of `text` behind `prefix`, ended as the line `like` is."""
+    ending = "\r" if like.endswith("\r") else ""
+    return [(prefix + line).rstrip() + ending for line in text.split("\n")]

@@ -1,0 +1,288 @@
+"""How blocks, outputs, figures and bound numbers look: a Python-Markdown extension.
+
+Everything a page needs is here, so that any generator that reads Python-Markdown extensions can
+render it. What to show is in `showing`; a generator without an adapter leaves it empty, and the
+extension then checks the page by itself and lets SuperFences' own exception carry the verdict.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from xml.etree import ElementTree
+
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.inlinepatterns import InlineProcessor
+from markdown.preprocessors import Preprocessor
+from markdown.util import AtomicString
+from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
+
+from driftproof.check import Report, check, value_of
+from driftproof.config import load
+from driftproof.fences import Fence
+from driftproof.grammar import DATA, Block, Bound, Output, Page
+from driftproof.worker import Failure
+
+_INCLUDE_MARKER = re.compile(r"^(\s*)(?=;*-+8<-+)")
+
+
+@dataclass
+class View:
+    """The page that is being rendered.
+
+    Attributes:
+        page: The parsed page.
+        report: What is known of it and of the pages it names.
+        markdown: The text that the renderer was given.
+    """
+
+    page: Page
+    report: Report
+    markdown: str
+
+
+showing: View | None = None
+"""Set by the generator's adapter before it renders a page."""
+
+
+class DriftproofExtension(Extension):
+    """Renders `python` and `output` fences and `<data>` elements."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        """Add the two fences, the inline pattern, and the step that begins a page."""
+        fences = [e for e in md.registeredExtensions if isinstance(e, SuperFencesCodeExtension)]
+        if not fences:
+            raise SuperFencesException("list driftproof after pymdownx.superfences")
+        for language in ("python", "output"):
+            fences[0].extend_super_fences(language, _format, _validate, None)
+        md.preprocessors.register(_Begin(md), "driftproof", 40)  # before snippets (32)
+        md.inlinePatterns.register(_BoundNumber(md), "driftproof-bound", 186)
+
+
+def makeExtension(**settings: Any) -> DriftproofExtension:  # noqa: N802
+    """Return the extension; the name is the one Python-Markdown looks for."""
+    return DriftproofExtension(**settings)
+
+
+class _Begin(Preprocessor):
+    """Decides whether this text is a page, and protects include markers that were printed."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        text = "\n".join(lines)
+        view = showing if showing else _checked_here(lines)
+        if view is None or view.markdown != text:
+            self.md.driftproof = None
+            return lines
+        page = view.page
+        self.md.driftproof = _Rendering(view)
+        offset = len(page.lines) - len(lines)
+        lines = list(lines)
+        for language, fence in page.fences:
+            if language == "output":
+                for index in range(fence.start + 1 - offset, fence.end - offset):
+                    lines[index] = _INCLUDE_MARKER.sub(r"\1;", lines[index])
+        return lines
+
+
+class _Rendering:
+    """One conversion of one page: its fences come in the order in which they were parsed."""
+
+    def __init__(self, view: View) -> None:
+        self.page, self.report = view.page, view.report
+        self.result = view.report.results.get(view.page.path)
+        self.run = self.result.run if self.result else None
+        ours = (fence for name, fence in self.page.fences if name in ("python", "output"))
+        self.fences: Iterator[Fence] = iter(list(ours))
+        self.blocks = {block.fence.start: block for block in self.page.blocks}
+        self.outputs = {b.output.fence.start: b for b in self.page.blocks if b.output}
+
+    def value(self, bound: Bound) -> Any:
+        value = value_of(bound, self.page, self.report)
+        return None if isinstance(value, Failure) else value
+
+
+def _validate(
+    language: str,
+    inputs: dict[str, str],
+    options: dict[str, Any],
+    attrs: dict[str, Any],
+    md: Markdown,
+) -> bool:
+    """Accept the fences of a page, whose options are checked elsewhere; decline all others."""
+    if getattr(md, "driftproof", None) is None:
+        return False
+    options.update(inputs)
+    return True
+
+
+def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
+    rendering: _Rendering = md.driftproof  # ty: ignore[unresolved-attribute]
+    fence = next(rendering.fences, None)
+    if fence is None or "\n".join(fence.body) != src:
+        raise SuperFencesException(
+            f"{rendering.page.path}: the text that is rendered is not that of the file; "
+            "does another plugin change it?"
+        )
+    if block := rendering.blocks.get(fence.start):
+        return _format_block(rendering, block, md)
+    if block := rendering.outputs.get(fence.start):
+        return "" if "source" in block.options else _format_output(rendering, block)
+    return f"<pre><code>{escape(src)}</code></pre>"
+
+
+def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
+    shown = {name: block.options[name] for name in ("title", "hl_lines", "linenums") if name in block.options}
+    if "file" in block.options:
+        shown.setdefault("title", f"{block.file}")
+    code = "\n".join(block.fence.body)
+    if "source" in block.options:
+        html = _placed(rendering, block, code, shown, md)
+    else:
+        superfences = md.preprocessors["fenced_code_block"]
+        html = superfences.highlight(
+            src=code, language="python", options=shown, md=md, classes=[], id_value="", attrs={}
+        )
+    note = ""
+    if not block.runs:
+        note = f'<p class="driftproof-stamp">Shown, not run: {escape(block.options["reason"])}</p>'
+    return f'<div class="driftproof-block" id="{escape(block.anchor)}">{html}{note}</div>'
+
+
+def _placed(
+    rendering: _Rendering, block: Block, code: str, shown: dict[str, str], md: Markdown
+) -> str:
+    """Let markdown-exec place code and output as `source` says; it is given nothing to run."""
+    from markdown_exec._internal.formatters.base import base_format
+
+    placement = block.options["source"]
+    text = block.output.text if block.output else ""
+    console = placement == "console"
+    return base_format(
+        language="python",
+        run=lambda *_, **__: text if console else _format_output(rendering, block),
+        code=code,
+        md=md,
+        html=not console,
+        source=placement,
+        result="python" if console else "",
+        update_toc=False,
+        extra=shown,
+    )
+
+
+def _format_output(rendering: _Rendering, block: Block) -> str:
+    output = block.output
+    if output is None:
+        return ""
+    figure = rendering.run.figures.get(block.number) if rendering.run else None
+    if output.show == "figure":
+        body = _figure(output, figure)
+    elif output.show == "table":
+        body = _table([_cells(row) for row in output.text.split("\n")])
+    else:
+        body = f'<pre tabindex="0"><code>{escape(output.text)}</code></pre>'
+    stamp = _stamp(output)
+    note = f'<p class="driftproof-stamp">{escape(stamp)}</p>' if stamp else ""
+    name = f"output-{block.number}"
+    return f'<div class="driftproof-output" id="{name}">{body}{note}</div>'
+
+
+def _stamp(output: Output) -> str:
+    """Say what a reader must know of an output that was not made for this page today."""
+    if output.device and not output.text.strip():
+        return f"No recording from a {output.device} device exists yet."
+    if output.device:
+        where = f", {output.measured}" if output.measured else ""
+        return f"Recorded on a {output.device} device{where}; not verified on this machine."
+    if output.measured:
+        return f"Measured on {output.measured}. Each build checks the relations, not the digits."
+    return ""
+
+
+def _figure(output: Output, figure: Any) -> str:
+    rows = [re.split(r"\s{2,}", line.strip()) for line in output.text.split("\n")]
+    table = _table(rows)
+    if figure is None:
+        return f'<figure class="driftproof-figure">{table}</figure>'
+    return (
+        f'<figure class="driftproof-figure">{figure.svg}'
+        f"<figcaption>{escape(figure.caption)}</figcaption>"
+        f"<details><summary>The numbers behind the figure</summary>{table}</details></figure>"
+    )
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
+
+
+def _table(rows: list[list[str]]) -> str:
+    head, *body = [row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
+    cells = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
+    )
+    return (
+        '<div class="driftproof-table" tabindex="0"><table>'
+        f"<thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+class _BoundNumber(InlineProcessor):
+    """A `<data>` element: its text, its full value, and a link to the block that computed it."""
+
+    def __init__(self, md: Markdown) -> None:
+        super().__init__("", md)
+        self.compiled_re = DATA
+        self.owner = md
+
+    def handleMatch(  # noqa: N802
+        self, m: re.Match[str], data: str
+    ) -> tuple[ElementTree.Element | None, int | None, int | None]:
+        rendering: _Rendering | None = getattr(self.owner, "driftproof", None)
+        bounds = rendering.page.bounds if rendering else []
+        bound = next((b for b in bounds if b.text == m["text"] and f'"{_spelled(b)}"' in m[0]), None)
+        if rendering is None or bound is None:
+            return None, None, None
+        value = rendering.value(bound)
+        element = ElementTree.Element("data", {"class": "driftproof-bound"})
+        element.set("value", bound.text if value is None else str(value))
+        link = ElementTree.SubElement(element, "a", {"href": _target(rendering, bound)})
+        link.set("title", bound.expression if value is None else f"{bound.expression} = {value}")
+        link.text = AtomicString(bound.text)
+        return element, m.start(), m.end()
+
+
+def _spelled(bound: Bound) -> str:
+    return f"{bound.slug}:{bound.expression}" if bound.slug else bound.expression
+
+
+def _target(rendering: _Rendering, bound: Bound) -> str:
+    page, report = rendering.page, rendering.report
+    path = report.owners.get(bound.slug, page.path) if bound.slug else page.path
+    owner = report.results[path].page if path in report.results else page
+    block = owner.block_computing(bound.expression)
+    anchor = f"#{block.anchor}" if block else ""
+    if owner is page:
+        return anchor
+    return posixpath.relpath(owner.path, posixpath.dirname(page.path)) + anchor
+
+
+def _checked_here(lines: list[str]) -> View | None:
+    """Check the page that holds `lines`, where no adapter has done so.
+
+    Raises:
+        SuperFencesException: The page has a problem.
+    """
+    config = load()
+    for path in config.pages():
+        if (config.root / path).read_text("utf-8").rstrip().endswith("\n".join(lines).strip()):
+            report = check(config, [path])
+            if report.problems:
+                raise SuperFencesException("\n".join(map(str, report.problems)))
+            return View(report.results[path].page, report, "\n".join(lines))
+    return None
