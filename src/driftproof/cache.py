@@ -19,7 +19,7 @@ from typing import Any
 from driftproof import machine
 from driftproof.config import Config
 from driftproof.figures import Figure
-from driftproof.grammar import Page
+from driftproof.page import Page
 from driftproof.runner import Run, environment, steps_here
 
 _ENTRIES_KEPT = 4
@@ -111,7 +111,9 @@ def _holds(config: Config, entry: dict[str, Any], device: str) -> bool:
     return (
         all(variables.get(name) == value for name, value in entry["variables"].items())
         and all(machine.version(name) == value for name, value in entry["distributions"].items())
-        and all(_digest(config.root / name) == value for name, value in entry["run"]["files"].items())
+        and all(
+            _digest(config.root / name) == value for name, value in entry["run"]["files"].items()
+        )
     )
 
 

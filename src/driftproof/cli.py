@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from driftproof import report as write
-from driftproof.check import Result, check
+from driftproof.check import check
 from driftproof.config import Config, load
 from driftproof.grammar import parse_page
 from driftproof.problem import DriftproofError
 from driftproof.record import record
+from driftproof.results import Result
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 from xml.etree import ElementTree
 
 import markdown
@@ -69,7 +70,7 @@ class _Numbered(list[str]):
     position = -1
 
     def __iter__(self) -> Iterator[str]:
-        for self.position, line in enumerate(super().__iter__()):  # noqa: B020
+        for self.position, line in enumerate(super().__iter__()):
             yield line
 
 
@@ -85,10 +86,10 @@ class _Finder(SuperFencesBlockPreprocessor):
             self.broken.append(BrokenFence(self.opened, "is never closed"))
         return result
 
-    def _accept(self, match: re.Match[str]) -> bool:
-        header = match.group(0)[len(match.group("fence")) :].strip()
-        if match.group("fence")[0] in header and match.group("fence")[0] == "`":
-            return False
+    def _accept(self, m: re.Match[str]) -> bool:
+        header = m.group(0)[len(m.group("fence")) :].strip()
+        if m.group("fence").startswith("`") and "`" in header:
+            return False  # code in a sentence
         self.header = header
         self.opened = self.lines.position
         self.formatter = lambda **_: f"<fence {len(self.fences) - 1}>"
@@ -106,8 +107,8 @@ class _Finder(SuperFencesBlockPreprocessor):
 
     def process_nested_block(self, ws: str, content: str, start: int, end: int) -> None:
         body = tuple(self.rebuild_block(self.code).split("\n")) if self.code else ()
-        opening = re.compile(rf"{re.escape(self.fence)}")
-        inner = next((i for i, line in enumerate(body) if opening.match(line)), None)
+        ticks = str(self.fence)
+        inner = next((i for i, line in enumerate(body) if line.startswith(ticks)), None)
         if inner is not None:
             self.broken.append(
                 BrokenFence(
@@ -115,8 +116,8 @@ class _Finder(SuperFencesBlockPreprocessor):
                 )
             )
         prefix = self.lines[start]
-        prefix = prefix[: prefix.index(self.fence)]
-        self.fences.append(Fence(self.header, start, end - 1, prefix, self.fence, body))
+        prefix = prefix[: prefix.index(ticks)]
+        self.fences.append(Fence(self.header, start, end - 1, prefix, ticks, body))
         super().process_nested_block(ws, content, start, end)
 
     def _store(self, source: str, code: str, start: int, end: int) -> None:
@@ -128,8 +129,7 @@ class _FinderExtension(SuperFencesCodeExtension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
         super().extendMarkdown(md)
         self.finder = _Finder(md)
-        self.finder.config = self.getConfigs()
-        self.finder.extension = self
+        vars(self.finder).update(config=self.getConfigs(), extension=self)
         md.preprocessors.register(self.finder, "fenced_code_block", 25)
 
 
@@ -146,7 +146,7 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
     remaining = list(lines)
     for preprocessor in md.preprocessors:
         remaining = preprocessor.run(remaining)
-    root = md.parser.parseDocument(remaining).getroot()
+    root: Any = md.parser.parseDocument(remaining).getroot()
     shown = ElementTree.tostring(root, encoding="unicode")
     stash = [str(block) for block in md.htmlStash.rawHtmlBlocks]
     while match := HTML_PLACEHOLDER_RE.search(shown):
@@ -154,3 +154,12 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
     live = set(re.findall(r"<fence (\d+)>", COMMENT.sub("", shown)))
     fences = [replace(f, live=str(i) in live) for i, f in enumerate(finder.finder.fences)]
     return fences, sorted(finder.finder.broken, key=lambda broken: broken.start)
+
+
+def blanked(lines: list[str], fences: list[Fence]) -> list[str]:
+    """Blank out fences and comments, keeping every line and column where it is."""
+    kept = list(lines)
+    for fence in fences:
+        kept[fence.start : fence.end + 1] = [""] * (fence.end + 1 - fence.start)
+    blank = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), "\n".join(kept))
+    return blank.split("\n")

@@ -1,15 +1,16 @@
-"""Figures: a picture drawn by a block, and the columns behind it, which are recorded and compared."""
+"""Figures: a picture that a block draws, and the columns behind it, recorded and compared."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-Column = Sequence[Any] | tuple[Sequence[Any], str]
+Column = Any
+"""A sequence of numbers or texts, or a pair of one and a format."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,8 @@ def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> N
 
 
 def _cells(name: str, column: Column) -> list[str]:
-    values, form = column if isinstance(column, tuple) and len(column) == 2 else (column, "")
-    if not isinstance(form, str):
-        values, form = column, ""
+    paired = isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], str)
+    values, form = column if paired else (column, "")
     if re.search(r"\s{2,}|\|", name) or not name.strip():
         raise ValueError(f"{name!r} cannot name a column")
     cells = []

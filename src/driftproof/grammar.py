@@ -4,171 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import replace
 
 from driftproof.compare import Tolerance
 from driftproof.config import Config
-from driftproof.fences import COMMENT, Fence, find_fences
-from driftproof.options import OptionError, parse_header
+from driftproof.fences import Fence, blanked, find_fences
+from driftproof.names import loaded, stored
+from driftproof.options import OptionError, Options, parse_header
+from driftproof.page import Block, Bound, Output, Page
 from driftproof.problem import Problem
+from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region
 
-FRONT_MATTER = re.compile(r"\A\ufeff?-{3}[ \t]*\n(?:.*?\n)??(?:\.{3}|-{3})[ \t]*(?:\n|\Z)", re.DOTALL)
-INCLUDE = re.compile(r"^(?P<space>\s*)-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
+FRONT_MATTER = re.compile(
+    r"\A\ufeff?-{3}[ \t]*\n(?:.*?\n)??(?:\.{3}|-{3})[ \t]*(?:\n|\Z)", re.DOTALL
+)
 DATA = re.compile(r"<data\b(?P<attributes>[^<>]*(?:\"[^\"]*\"[^<>\"]*)*)>(?P<text>[^<]*)</data>")
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""\s+([a-z]+)=("[^"]*"|'[^']*')""")
-_REGION = re.compile(r"^\s*# --8<-- \[(start|end): *([\w-]+)\]\s*$")
 _SLUG = re.compile(r"([a-z0-9][a-z0-9-]*):(.+)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a block printed when it was recorded."""
-
-    fence: Fence
-    options: dict[str, object]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.fence.body)
-
-    @property
-    def tolerance(self) -> Tolerance:
-        return Tolerance(self.options.get("rtol", 0.0), self.options.get("atol", 0.0))
-
-    @property
-    def measured(self) -> str:
-        return self.options.get("measured", "")
-
-    @property
-    def device(self) -> str:
-        return self.options.get("device", "")
-
-    @property
-    def show(self) -> str:
-        return self.options.get("show", "")
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether a hash stands for the digits, because they are not compared one by one."""
-        return bool(self.measured or self.device or self.options.keys() & {"rtol", "atol"})
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether the block depends on the machine, so that nothing may depend on it."""
-        return bool(self.measured or self.device)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A Python fence of a page.
-
-    Attributes:
-        number: Its place among the page's blocks, from 1.
-        code: What runs: the fence's body, or the region of its `file`.
-        file: Where the code stands, relative to the root.
-        first: The line of `file` on which the code begins, from 1.
-        line: The line of the page on which the fence opens, from 1.
-    """
-
-    number: int
-    fence: Fence
-    options: dict[str, object]
-    code: str
-    file: str
-    first: int
-    output: Output | None = None
-
-    @property
-    def line(self) -> int:
-        return self.fence.start + 1
-
-    @property
-    def anchor(self) -> str:
-        return self.options.get("id") or f"block-{self.number}"
-
-    @property
-    def runs(self) -> bool:
-        return "exec" not in self.options
-
-    @property
-    def tree(self) -> ast.Module | None:
-        """The syntax tree, or None where the code is not Python."""
-        try:
-            return ast.parse(self.code)
-        except SyntaxError:
-            return None
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A number in prose and the expression it stands for.
-
-    Attributes:
-        expression: Evaluated after the last block of its page.
-        slug: The page that owns the expression, "" for this one.
-        text: The number as printed.
-        line: Line of the page, from 1.
-        start: Column at which `text` begins, from 0.
-    """
-
-    expression: str
-    slug: str
-    text: str
-    tolerance: Tolerance
-    line: int
-    start: int
-
-
-@dataclass
-class Page:
-    """A parsed page.
-
-    Attributes:
-        path: Relative to the project root.
-        lines: The file's lines, without line endings.
-        prose: The same lines with fences, comments and front matter blanked out.
-        fences: Every fence, live or not, in order, as the renderer will meet them.
-        shared: Lines that `--8<--` brings in, with their file and line.
-    """
-
-    path: str
-    lines: list[str]
-    prose: list[str] = field(default_factory=list)
-    fences: list[tuple[str, Fence]] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    bounds: list[Bound] = field(default_factory=list)
-    shared: list[tuple[str, int, str]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def slug(self) -> str:
-        return Path(self.path).stem
-
-    @property
-    def running(self) -> list[Block]:
-        return [block for block in self.blocks if block.runs]
-
-    def block_at(self, line: int) -> Block | None:
-        """Return the block to which a line of the page belongs, its output included."""
-        for block in self.blocks:
-            if block.line <= line <= (block.output or block).fence.end + 1:
-                return block
-        return None
-
-    def block_computing(self, expression: str) -> Block | None:
-        """Return the last block that assigns a name of `expression`."""
-        names = _names(ast.parse(expression.strip(), mode="eval"), ast.Load)
-        for block in reversed(self.running):
-            if block.tree and names & _names(block.tree, ast.Store):
-                return block
-        return None
-
-
-def read_lines(path: Path) -> list[str]:
-    """Return the lines of a UTF-8 file without their endings; CR LF counts as one ending."""
-    return path.read_bytes().decode("utf-8").replace("\r\n", "\n").split("\n")
 
 
 def parse_page(config: Config, path: str) -> Page:
@@ -202,21 +55,12 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
                 )
             )
         return page
-    page.prose = _without(visible, fences)
+    page.prose = blanked(visible, fences)
     _read_fences(config, page, fences)
     _read_bounds(page)
-    _read_includes(config, page)
+    read_includes(config, page)
     _check_leaves(page)
     return page
-
-
-def _without(lines: list[str], fences: list[Fence]) -> list[str]:
-    """Blank out fences and comments, keeping every line and column where it is."""
-    kept = list(lines)
-    for fence in fences:
-        kept[fence.start : fence.end + 1] = [""] * (fence.end + 1 - fence.start)
-    blank = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), "\n".join(kept))
-    return blank.split("\n")
 
 
 def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
@@ -256,7 +100,7 @@ def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
             previous = None
 
 
-def _read_block(config: Config, page: Page, fence: Fence, options: dict[str, object]) -> Block:
+def _read_block(config: Config, page: Page, fence: Fence, options: Options) -> Block:
     line = fence.start + 1
 
     def problem(code: str, message: str, hint: str = "", at: int = line) -> None:
@@ -291,28 +135,7 @@ def _read_block(config: Config, page: Page, fence: Fence, options: dict[str, obj
     return Block(len(page.blocks) + 1, fence, options, code, file, first)
 
 
-def read_region(config: Config, file: str) -> tuple[str, str, int] | str:
-    """Return code, file and first line of `name.py` or `name.py:region`, or what is wrong."""
-    name, _, region = file.partition(":")
-    path = (config.root / config.snippets / name).resolve()
-    if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
-        return f"there is no {config.snippets}/{name}"
-    lines = read_lines(path)
-    start, end = 0, len(lines)
-    if region:
-        marks = {m[1]: i for i, t in enumerate(lines) if (m := _REGION.match(t)) and m[2] == region}
-        if marks.keys() != {"start", "end"}:
-            return f"{config.snippets}/{name} has no region {region!r} with a start and an end"
-        start, end = marks["start"] + 1, marks["end"]
-    kept = [text for text in lines[start:end] if not _REGION.match(text)]
-    if len(kept) != end - start:
-        return f"the region {region or name!r} of {config.snippets}/{name} holds another region"
-    return "\n".join(kept).rstrip() + "\n", config.relative(path), start + 1
-
-
-def _read_output(
-    page: Page, fence: Fence, options: dict[str, object], block: Block | None
-) -> None:
+def _read_output(page: Page, fence: Fence, options: Options, block: Block | None) -> None:
     line = fence.start + 1
 
     def problem(code: str, message: str, hint: str = "") -> None:
@@ -343,7 +166,7 @@ def _read_output(
         problem("option-value", "because goes with rtol or atol")
     if "measured" in options and tolerant:
         problem("option-value", "a measured output has no tolerance: its digits are not compared")
-    page.blocks[-1] = Block(**{**vars(block), "output": Output(fence, options)})
+    page.blocks[-1] = replace(block, output=Output(fence, options))
 
 
 def _read_bounds(page: Page) -> None:
@@ -405,94 +228,32 @@ def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
     )
 
 
-def _read_includes(config: Config, page: Page) -> None:
-    for i, content in enumerate(page.prose):
-        if match := INCLUDE.match(content):
-            if not match["quoted"]:
-                page.problems.append(
-                    Problem(
-                        "include", page.path, i + 1, "`--8<--` without a file",
-                        'write --8<-- "name.md"',
-                    )
-                )  # fmt: skip
-                continue
-            _include(config, page, match["quoted"][1:-1], f"{page.path}:{i + 1}", i + 1, ())
-
-
-def _include(
-    config: Config, page: Page, name: str, chain: str, line: int, inside: tuple[str, ...]
-) -> None:
-    def problem(message: str, hint: str = "") -> None:
-        page.problems.append(Problem("include", page.path, line, f"{message} ({chain})", hint))
-
-    path = (config.root / config.snippets / name).resolve()
-    if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
-        problem(f"there is no {config.snippets}/{name}", f"look for it under {config.snippets}/")
-        return
-    if name in inside:
-        problem(f"{config.snippets}/{name} includes itself")
-        return
-    file = config.relative(path)
-    lines = read_lines(path)
-    fences, broken = find_fences(lines)
-    bad = [fence.start for fence in broken]
-    bad += [f.start for f in fences if f.live and re.match(r"\{?\s*\.?(python|output)", f.header)]
-    if bad:
-        problem(
-            f"{file}:{min(bad) + 1} holds a fence that the page cannot run",
-            "shared prose holds no blocks; put code into the page",
-        )
-        return
-    for i, content in enumerate(_without(lines, fences)):
-        if match := INCLUDE.match(content):
-            inner = (match["quoted"] or '""')[1:-1]
-            _include(config, page, inner, f"{chain} > {file}:{i + 1}", line, (*inside, name))
-        elif "<data" in content:
-            problem(f"{file}:{i + 1} binds a number, which shared prose cannot")
-        else:
-            page.shared.append((file, i + 1, content))
-
-
 def _check_leaves(page: Page) -> None:
     """Refuse what depends on a block whose numbers depend on the machine."""
     leaf: dict[str, Block] = {}
+
+    def refuse(names: set[str], line: int) -> None:
+        for name in sorted(names & leaf.keys()):
+            page.problems.append(
+                Problem(
+                    "measured-leaf",
+                    page.path,
+                    line,
+                    f"{name!r} comes from the block at line {leaf[name].line}, whose numbers "
+                    "depend on the machine",
+                    "only that block may use it; compute what others need before it",
+                )
+            )
+
     for block in page.running:
-        tree = block.tree
-        if tree is None:
+        if block.tree is None:
             continue
-        stored = _names(tree, ast.Store)
-        for name in sorted(_names(tree, ast.Load) & leaf.keys() - stored):
-            _depends(page, block.line, f"{name!r}", leaf[name])
-        for name in stored:
+        assigned = stored(block.tree)
+        refuse(loaded(block.tree) - assigned, block.line)
+        for name in assigned:
             leaf.pop(name, None)
         if block.output and block.output.is_leaf:
-            leaf.update(dict.fromkeys(stored, block))
+            leaf.update(dict.fromkeys(assigned, block))
     for bound in page.bounds:
         if not bound.slug:
-            names = _names(ast.parse(bound.expression.strip(), mode="eval"), ast.Load)
-            for name in sorted(names & leaf.keys()):
-                _depends(page, bound.line, f"{name!r}", leaf[name])
-
-
-def _depends(page: Page, line: int, name: str, block: Block) -> None:
-    page.problems.append(
-        Problem(
-            "measured-leaf",
-            page.path,
-            line,
-            f"{name} comes from the block at line {block.line}, whose numbers depend on the machine",
-            "only that block may use it; compute what others need before it",
-        )
-    )
-
-
-def _names(tree: ast.AST, context: type[ast.expr_context]) -> set[str]:
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
-    if context is ast.Store:
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        names |= {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
-        imports = (ast.Import, ast.ImportFrom)
-        for node in ast.walk(tree):
-            if isinstance(node, imports):
-                names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    return names
+            refuse(loaded(ast.parse(bound.expression.strip(), mode="eval")), bound.line)

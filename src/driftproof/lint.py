@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, InvalidOperation
 
-from driftproof.grammar import CODE_SPAN, DATA, Page
+from driftproof.grammar import CODE_SPAN, DATA
 from driftproof.mathematics import FORMULA, MathematicsError, render
 from driftproof.numbers import Number, find_numbers
+from driftproof.page import Page
 from driftproof.problem import Problem
 
 _CITED = re.compile(r"\[\^[^\]]+\]|\[@[^\]]+\]|doi\.org|arxiv", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The MkDocs adapter: page names, when to check, and the verdict. The only module that knows MkDocs."""
+"""The MkDocs adapter: page names, when to check, the verdict. Only this module knows MkDocs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from mkdocs.structure.pages import Page as SitePage
 
 from driftproof import config as settings
 from driftproof import render
-from driftproof.check import Report, check
-from driftproof.grammar import Page, parse_page
+from driftproof.check import check
+from driftproof.grammar import parse_page
+from driftproof.page import Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.report import as_text
+from driftproof.results import Report
 from driftproof.serve import Verification, middleware, with_script
 
 log = get_plugin_logger("driftproof")
 
-_LINK = re.compile(r"Doc file '(?P<file>[^']+)' contains an? (?:[a-z]+ )*link (?:to )?'(?P<link>[^']+)'")
+_LINK = re.compile(
+    r"Doc file '(?P<file>[^']+)' contains an? (?:[a-z]+ )*link (?:to )?'(?P<link>[^']+)'"
+)
 _ID = re.compile(r"""\sid=(?:"([^"]+)"|'([^']+)')""")
 
 
@@ -84,7 +88,9 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
     ) -> None:
         """Tell the extension which page comes next."""
         path = f"{self.settings.docs}/{page.file.src_uri}"
-        render.showing = render.View(self.pages[path], self.report, markdown) if path in self.pages else None
+        render.showing = (
+            render.View(self.pages[path], self.report, markdown) if path in self.pages else None
+        )
         self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path
 
     def on_page_content(
@@ -94,12 +100,14 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         anchors = {first or second for first, second in _ID.findall(html)}
         page.present_anchor_ids = (page.present_anchor_ids or set()) | anchors
         parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
-        for block in parsed.blocks if parsed else []:
-            if block.anchor not in anchors:
-                self.warnings.problems.append(
-                    Problem("not-shown", parsed.path, block.line, "this block is not on the page",
-                            "is it inside something that is not rendered?")  # fmt: skip
-                )
+        if parsed is None:
+            return
+        text, hint = "this block is not on the page", "is it inside something that is not rendered?"
+        self.warnings.problems += [
+            Problem("not-shown", parsed.path, block.line, text, hint)
+            for block in parsed.blocks
+            if block.anchor not in anchors
+        ]
 
     @event_priority(-100)
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
@@ -120,10 +128,10 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
         """Answer for the pages' state."""
-        if self.verification:
-            server.set_app(
-                middleware(server.get_app(), self.verification, server.mount_path, self.pages_by_url)
-            )
+        application = server.get_app()
+        if self.verification and application:
+            mount = server.mount_path
+            server.set_app(middleware(application, self.verification, mount, self.pages_by_url))
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave nothing behind for the next build."""
@@ -169,7 +177,9 @@ class _Warnings(logging.Handler):
 def _located(message: str, pages: dict[str, Page]) -> Problem:
     """Give a warning about a link its page and line."""
     match = _LINK.search(message)
-    page = next((p for path, p in pages.items() if match and path.endswith(f"/{match['file']}")), None)
+    page = next(
+        (p for path, p in pages.items() if match and path.endswith(f"/{match['file']}")), None
+    )
     if match is None or page is None:
         return Problem("mkdocs", "mkdocs.yml", 1, message)
     line = next((i for i, text in enumerate(page.lines, 1) if match["link"] in text), 1)

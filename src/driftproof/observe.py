@@ -10,18 +10,18 @@ from typing import Any
 _LOOKUP = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
 
 
-class _Environment(os._Environ):  # noqa: SLF001
+class _Environment(os._Environ):
     """`os.environ` that remembers which variables the project's own code asked for."""
 
     observer: Observer
 
-    def __getitem__(self, name: str) -> str:
+    def __getitem__(self, key: str) -> str:
         frame = sys._getframe(1)
         while frame and frame.f_code.co_filename.endswith(_LOOKUP):
             frame = frame.f_back
         if frame and self.observer.is_own(frame.f_code.co_filename):
-            self.observer.variables.add(name)
-        return super().__getitem__(name)
+            self.observer.variables.add(key)
+        return super().__getitem__(key)
 
 
 class Observer:

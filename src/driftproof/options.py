@@ -5,9 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 PLACEMENTS = ("above", "below", "block", "console", "tabbed-left", "tabbed-right")
+
+Check = Callable[[str], Any]
+Options = dict[str, Any]
+"""Option values by name, converted to what they mean."""
 
 _TOKEN = re.compile(r"""\s*([A-Za-z][\w-]*)=("[^"]*"|'[^']*')(?=\s|$)""")
 _BRACES = re.compile(r"\{\s*\.?([\w#.+-]+)\s*(.*?)\s*\}")
@@ -23,17 +27,19 @@ class OptionError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
-def _one_of(*allowed: str) -> Callable[[str], str]:
+def _one_of(*allowed: str) -> Check:
     def check(value: str) -> str:
         if value not in allowed:
             listed = ", ".join(f'"{choice}"' for choice in allowed)
-            raise ValueError(f"must be {listed}" if len(allowed) == 1 else f"must be one of {listed}")
+            raise ValueError(
+                f"must be {listed}" if len(allowed) == 1 else f"must be one of {listed}"
+            )
         return value
 
     return check
 
 
-def _matching(pattern: str, what: str) -> Callable[[str], str]:
+def _matching(pattern: str, what: str) -> Check:
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):
             raise ValueError(f"must be {what}")
@@ -84,7 +90,7 @@ SHOWN = {
 """What a fence of any other language may say; SuperFences takes no more without braces."""
 
 
-def parse_header(header: str) -> tuple[str, dict[str, object]]:
+def parse_header(header: str) -> tuple[str, Options]:
     """Return the language of a fence and its options, checked and converted.
 
     Args:
@@ -105,7 +111,7 @@ def parse_header(header: str) -> tuple[str, dict[str, object]]:
             'write `python`, with exec="off" and a reason if it must not run',
         )
     known = {"python": PYTHON, "output": OUTPUT}.get(language, SHOWN)
-    values: dict[str, object] = {}
+    values: Options = {}
     position = 0
     while position < len(rest) and rest[position:].strip():
         token = _TOKEN.match(rest, position)
@@ -124,14 +130,14 @@ def parse_header(header: str) -> tuple[str, dict[str, object]]:
     return language, values
 
 
-def _unknown(name: str, language: str, known: dict[str, object]) -> NoReturn:
+def _unknown(name: str, language: str, known: dict[str, Check]) -> NoReturn:
     near = difflib.get_close_matches(name.lstrip("."), known, n=1)
     what = f"a `{language}` fence" if language else "a fence without a language"
     hint = f"did you mean {near[0]!r}?" if near else f"it knows {', '.join(sorted(known))}"
     raise OptionError("unknown-option", f"{what} has no option {name!r}", hint)
 
 
-def _not_understood(rest: str, language: str, known: dict[str, object]) -> NoReturn:
+def _not_understood(rest: str, language: str, known: dict[str, Check]) -> NoReturn:
     word = rest.split()[0]
     name = word.split("=")[0]
     if "=" in word and name in known:

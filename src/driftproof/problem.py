@@ -15,7 +15,7 @@ class Problem:
         line: The line in that file, counted from 1.
         message: What happened.
         hint: What to do about it.
-        block: The number of the page's block that it concerns, where that is not plain from the line.
+        block: The number of the page's block that it concerns, where the line does not tell.
         detail: Lines that help to find the cause: code, frames, recorded and printed text.
     """
 

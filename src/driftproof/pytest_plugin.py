@@ -15,10 +15,12 @@ import pytest
 from pytest_markdown_docs import _runners, plugin
 from pytest_markdown_docs.definitions import FenceTestDefinition
 
-from driftproof.check import Report, block_of, check
+from driftproof.check import check
 from driftproof.config import Config, load
-from driftproof.grammar import Page, parse_page
+from driftproof.grammar import parse_page
+from driftproof.page import Page
 from driftproof.problem import DriftproofError, Problem
+from driftproof.results import Report, block_of
 
 _book = pytest.StashKey["_Book"]()
 _current: _Book | None = None
@@ -47,7 +49,7 @@ class _Book:
         return self._report
 
 
-class BlocksDiffer(AssertionError):
+class DriftError(AssertionError):
     """A block failed, or what it printed is not what the page says."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -65,15 +67,22 @@ class _Runner(_runners._Runner):
         result = _current.report.results[page.path]
         problems = [p for p in result.problems if block_of(page, p) == block]
         if problems:
-            raise BlocksDiffer(problems)
+            raise DriftError(problems)
         if result.run is None or block.number not in result.run.outputs:
-            if block.output and block.output.device and block.output.device != _current.report.device:
+            if (
+                block.output
+                and block.output.device
+                and block.output.device != _current.report.device
+            ):
                 pytest.skip(f"needs a {block.output.device} device; not verified here")
-            raise BlocksDiffer([Problem("not-run", page.path, block.line, "the block did not run",
+            raise DriftError([Problem("not-run", page.path, block.line, "the block did not run",
                                         "see what stopped its page")])  # fmt: skip
 
     def repr_failure(
-        self, test: FenceTestDefinition, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
+        self,
+        test: FenceTestDefinition,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: Any = None,
     ) -> str:
         return str(excinfo.value)
 
@@ -104,7 +113,7 @@ class _PageFile(pytest.File):
 
 
 class _ProseItem(pytest.Item):
-    """What is wrong with a page outside its blocks: grammar, bound and unbound numbers, formulas."""
+    """What is wrong with a page outside its blocks: grammar, numbers in prose, formulas."""
 
     def runtest(self) -> None:
         assert _current is not None
@@ -113,12 +122,10 @@ class _ProseItem(pytest.Item):
         result = _current.report.results[page.path]
         problems = [p for p in result.problems if block_of(page, p) not in page.running]
         if problems:
-            raise BlocksDiffer(problems)
+            raise DriftError(problems)
 
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
-    ) -> Any:
-        is_ours = isinstance(excinfo.value, BlocksDiffer)
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        is_ours = isinstance(excinfo.value, DriftError)
         return str(excinfo.value) if is_ours else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 
 from driftproof import cache, machine, runner
 from driftproof.bound import agrees, shown
-from driftproof.check import Report, check, printed, seal, value_of
+from driftproof.check import check
 from driftproof.compare import compare
 from driftproof.config import Config
-from driftproof.grammar import Block, Page, parse_page, parse_text, read_region
+from driftproof.grammar import parse_page, parse_text
+from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
+from driftproof.results import Report, printed, seal, value_of
 from driftproof.runner import Run
+from driftproof.snippets import read_region
 from driftproof.stamp import recorded, stamp
 from driftproof.worker import Failure
 
@@ -138,9 +141,7 @@ def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[
     lines[start : end + 1] = [header + ending, *body, closing]
     if not differences:
         return [Change(page.path, start + 2, output.text, got)]
-    return [
-        Change(page.path, start + 2 + d.line, d.recorded, d.got, d.change) for d in differences
-    ]
+    return [Change(page.path, start + 2 + d.line, d.recorded, d.got, d.change) for d in differences]
 
 
 def _write_stamp(lines: list[str], found: tuple[int, str] | None, text: str) -> None:
@@ -171,7 +172,9 @@ def _with_option(header: str, name: str, value: str) -> str:
 def _measured_on() -> str:
     torch = machine.version("torch")
     today = datetime.date.today().isoformat()
-    return " · ".join(part for part in (machine.processor(), torch and f"torch {torch}", today) if part)
+    return " · ".join(
+        part for part in (machine.processor(), torch and f"torch {torch}", today) if part
+    )
 
 
 def _indented(prefix: str, text: str, like: str) -> list[str]:

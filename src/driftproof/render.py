@@ -22,10 +22,12 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
-from driftproof.check import Report, check, value_of
+from driftproof.check import check
 from driftproof.config import load
 from driftproof.fences import Fence
-from driftproof.grammar import DATA, Block, Bound, Output, Page
+from driftproof.grammar import DATA
+from driftproof.page import Block, Bound, Output, Page
+from driftproof.results import Report, value_of
 from driftproof.worker import Failure
 
 _INCLUDE_MARKER = re.compile(r"^(\s*)(?=;*-+8<-+)")
@@ -76,10 +78,10 @@ class _Begin(Preprocessor):
         text = "\n".join(lines)
         view = showing if showing else _checked_here(lines)
         if view is None or view.markdown != text:
-            self.md.driftproof = None
+            vars(self.md).pop("driftproof", None)
             return lines
         page = view.page
-        self.md.driftproof = _Rendering(view)
+        vars(self.md)["driftproof"] = _Rendering(view)
         offset = len(page.lines) - len(lines)
         lines = list(lines)
         for language, fence in page.fences:
@@ -114,14 +116,14 @@ def _validate(
     md: Markdown,
 ) -> bool:
     """Accept the fences of a page, whose options are checked elsewhere; decline all others."""
-    if getattr(md, "driftproof", None) is None:
+    if "driftproof" not in vars(md):
         return False
     options.update(inputs)
     return True
 
 
 def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
-    rendering: _Rendering = md.driftproof  # ty: ignore[unresolved-attribute]
+    rendering: _Rendering = vars(md)["driftproof"]
     fence = next(rendering.fences, None)
     if fence is None or "\n".join(fence.body) != src:
         raise SuperFencesException(
@@ -136,14 +138,18 @@ def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
 
 
 def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
-    shown = {name: block.options[name] for name in ("title", "hl_lines", "linenums") if name in block.options}
+    shown = {
+        name: block.options[name]
+        for name in ("title", "hl_lines", "linenums")
+        if name in block.options
+    }
     if "file" in block.options:
         shown.setdefault("title", f"{block.file}")
     code = "\n".join(block.fence.body)
     if "source" in block.options:
         html = _placed(rendering, block, code, shown, md)
     else:
-        superfences = md.preprocessors["fenced_code_block"]
+        superfences: Any = md.preprocessors["fenced_code_block"]
         html = superfences.highlight(
             src=code, language="python", options=shown, md=md, classes=[], id_value="", attrs={}
         )
@@ -243,9 +249,11 @@ class _BoundNumber(InlineProcessor):
     def handleMatch(  # noqa: N802
         self, m: re.Match[str], data: str
     ) -> tuple[ElementTree.Element | None, int | None, int | None]:
-        rendering: _Rendering | None = getattr(self.owner, "driftproof", None)
+        rendering: _Rendering | None = vars(self.owner).get("driftproof")
         bounds = rendering.page.bounds if rendering else []
-        bound = next((b for b in bounds if b.text == m["text"] and f'"{_spelled(b)}"' in m[0]), None)
+        bound = next(
+            (b for b in bounds if b.text == m["text"] and f'"{_spelled(b)}"' in m[0]), None
+        )
         if rendering is None or bound is None:
             return None, None, None
         value = rendering.value(bound)

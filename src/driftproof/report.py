@@ -6,8 +6,8 @@ import dataclasses
 import json
 from xml.etree import ElementTree
 
-from driftproof.check import Report, block_of
 from driftproof.problem import Problem
+from driftproof.results import Report, block_of
 
 
 def as_text(report: Report) -> str:

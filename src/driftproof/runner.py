@@ -15,14 +15,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import forkserver
 
 from driftproof.config import Config
 from driftproof.figures import Figure
-from driftproof.grammar import Block, Page
+from driftproof.page import Block, Page
 from driftproof.worker import Failure, Job, Step, run_page
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -117,7 +117,9 @@ class _Reader:
         with _start_lock, _bare_main(), _variables(self.config.environment):
             forkserver.set_forkserver_preload([*self.config.preload, "driftproof.worker"])
             process.start()
-        _running[process.pid] = self.path
+        pid = process.pid
+        assert pid is not None
+        _running[pid] = self.path
         for end in (control_w, out_w, err_w):
             end.close()
         os.set_blocking(out.fileno(), False)
@@ -128,9 +130,9 @@ class _Reader:
             try:
                 self._follow(selector, control, out, err)
             finally:
-                _kill(process.pid)
+                _kill(pid)
                 process.join()
-                _running.pop(process.pid, None)
+                _running.pop(pid, None)
         if self.run.failure is None and not self.done:
             self._stop(*_how_it_ended(process.exitcode))
         if self.run.failure is not None:
@@ -168,7 +170,8 @@ class _Reader:
                 self._stop("TooMuchOutput", f"the block printed more than {limit}")
 
     def _timeout(self) -> float:
-        return (self.current.options if self.current else {}).get("timeout", self.config.timeout)
+        options = self.current.options if self.current else {}
+        return options.get("timeout", self.config.timeout)
 
     def _handle(self, what: str, *content) -> None:  # noqa: ANN002
         if what == "ready":
@@ -231,17 +234,17 @@ def _how_it_ended(exitcode: int | None) -> tuple[str, str]:
     return "Exited", f"the block ended its process with status {exitcode}"
 
 
-def _kill(pid: int | None) -> None:
+def _kill(pid: int) -> None:
     """End the page's process and everything that it started."""
     for end in (os.killpg, os.kill):
         try:
             end(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError, TypeError):
+        except (ProcessLookupError, PermissionError):
             continue
 
 
 @contextmanager
-def _bare_main() -> Iterator[None]:
+def _bare_main() -> Generator[None]:
     """Keep multiprocessing from importing the command's own script in every page's process."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = type(sys)("__main__")
@@ -252,7 +255,7 @@ def _bare_main() -> Iterator[None]:
 
 
 @contextmanager
-def _variables(wanted: dict[str, str]) -> Iterator[None]:
+def _variables(wanted: dict[str, str]) -> Generator[None]:
     """Set variables while the fork server may start; its hash seed is that of every page."""
     wanted = {**wanted, "PYTHONHASHSEED": "0"}
     before = {name: os.environ.get(name) for name in wanted}

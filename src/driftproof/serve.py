@@ -11,10 +11,11 @@ from importlib import resources
 from typing import Any
 
 from driftproof import runner
-from driftproof.check import Report, block_of, check
+from driftproof.check import check
 from driftproof.config import Config
-from driftproof.grammar import Page
+from driftproof.page import Page
 from driftproof.problem import Problem
+from driftproof.results import Report, block_of
 
 SCRIPT = "driftproof-serve.js"
 STATUS = "driftproof-status.json"

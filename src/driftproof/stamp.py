@@ -10,7 +10,8 @@ import re
 
 from driftproof import machine
 from driftproof.config import Config
-from driftproof.grammar import FRONT_MATTER, Page
+from driftproof.grammar import FRONT_MATTER
+from driftproof.page import Page
 from driftproof.runner import Run
 
 _LINE = re.compile(r"^recorded: *(?P<stamp>.*)$", re.MULTILINE)
@@ -21,7 +22,9 @@ def recorded(page: Page) -> tuple[int, str] | None:
     """Return the index of the stamp's line and the stamp, or None where there is none."""
     front = FRONT_MATTER.match("\n".join(page.lines))
     match = _LINE.search(front.group(0)) if front else None
-    return (front.group(0).count("\n", 0, match.start()), match["stamp"]) if front and match else None
+    return (
+        (front.group(0).count("\n", 0, match.start()), match["stamp"]) if front and match else None
+    )
 
 
 def stamp(config: Config, page: Page, run: Run) -> str:
@@ -50,9 +53,9 @@ def drifted_versions(page: Page) -> list[str]:
 def _imported(config: Config, page: Page, run: Run) -> set[str]:
     """Return the top-level modules that the page and the project's modules it read import."""
     trees = [block.tree for block in page.running]
-    for file in run.files:
-        if file.endswith(".py") and not file.startswith(f"{config.source}/driftproof/"):
-            trees.append(ast.parse((config.root / file).read_text("utf-8")))
+    tool = f"{config.source}/driftproof/"
+    files = [f for f in run.files if f.endswith(".py") and not f.startswith(tool)]
+    trees += [ast.parse((config.root / file).read_text("utf-8")) for file in files]
     names = set()
     for node in (node for tree in trees if tree for node in ast.walk(tree)):
         if isinstance(node, ast.Import):

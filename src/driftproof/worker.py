@@ -80,7 +80,7 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
         os.dup2(closed.fileno(), 0)
     os.dup2(out.fileno(), 1)
     os.dup2(err.fileno(), 2)
-    sys.stdin = open(0, closefd=False)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = _unbuffered(1)
     sys.stderr = _unbuffered(2)
     os.environ.clear()
@@ -126,7 +126,7 @@ def _run_step(job: Job, step: Step, namespace: dict[str, Any]) -> tuple[Failure 
     figures.drawn.clear()
     failure = None
     try:
-        exec(compile(code, step.file, "exec", dont_inherit=True), namespace)  # noqa: S102
+        exec(compile(code, step.file, "exec", dont_inherit=True), namespace)
     except BaseException as error:
         if step.raises and type(error).__name__ == step.raises.split(".")[-1]:
             print(f"{type(error).__name__}: {error}")
@@ -149,7 +149,7 @@ def _run_step(job: Job, step: Step, namespace: dict[str, Any]) -> tuple[Failure 
 def _evaluate(text: str, namespace: dict[str, Any]) -> Any:
     """Return the plain number or text that `text` stands for, or a Failure."""
     try:
-        value = eval(text.strip(), namespace)  # noqa: S307
+        value = eval(text.strip(), namespace)
         value = value.item() if hasattr(value, "item") else value
     except BaseException as error:
         return Failure(type(error).__name__, str(error), "", 0)
@@ -195,7 +195,7 @@ def _enter(job: Job, folder: str) -> None:
             os.symlink(os.path.join(job.root, name), name)
     source = os.path.join(job.root, job.source)
     hook = FileFinder.path_hook((_FromSource, [".py"]))
-    sys.path_hooks.insert(0, lambda path: _only_under(source, path) and hook(path))
+    sys.path_hooks.insert(0, lambda path: hook(_only_under(source, path)))
     sys.path_importer_cache.clear()
     sys.path[:] = [source, *(entry for entry in sys.path if entry not in ("", source))]
     sys.argv[:] = [""]
@@ -215,10 +215,10 @@ class _FromSource(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
-def _only_under(source: str, path: str) -> bool:
+def _only_under(source: str, path: str) -> str:
     if path != source and not path.startswith(source + os.sep):
         raise ImportError(path)
-    return True
+    return path
 
 
 def _unbuffered(descriptor: int) -> Any:

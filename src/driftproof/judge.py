@@ -1,0 +1,149 @@
+"""Judging a page: what its run printed against what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from driftproof import lint
+from driftproof.bound import agrees, shown
+from driftproof.compare import Difference, compare, remarks
+from driftproof.page import Block, Bound, Page
+from driftproof.problem import Problem
+from driftproof.results import Report, Result, printed, seal, value_of
+from driftproof.runner import Run
+from driftproof.stamp import drifted_versions
+from driftproof.worker import Failure
+
+
+def judge(result: Result, report: Report) -> None:
+    """Add to `result` what is wrong with its page, and what its author should know."""
+    page, run = result.page, result.run
+    result.problems += lint.unbound_numbers(page) + lint.malformed_formulas(page)
+    if run is None:
+        return
+    if run.failure is not None:
+        result.problems.append(_failed(page, run))
+    for block in page.running:
+        if block.number in run.outputs and block.number != run.failed:
+            _judge_block(result, block, printed(run, block))
+        elif block.output and block.output.device not in ("", report.device):
+            _judge_unverified(result, block)
+    for bound in page.bounds:
+        _judge_bound(result, bound, report)
+
+
+def _judge_block(result: Result, block: Block, got: str) -> None:
+    page, output, run = result.page, block.output, result.run
+    figure = run.figures.get(block.number) if run else None
+
+    def problem(code: str, line: int, message: str, hint: str = "", *detail: str) -> None:
+        result.problems.append(Problem(code, page.path, line, message, hint, detail))
+
+    if figure and run and run.outputs[block.number]:
+        problem("figure", block.line, "a block that shows a figure prints nothing else", "split it")
+        return
+    if output is None:
+        if got:
+            hint = "run `driftproof record` to write one"
+            problem("missing-output", block.line, "the block prints, but has no output", hint)
+        return
+    line = output.fence.start + 1
+    if (output.show == "figure") != bool(figure):
+        hint = 'a figure\'s output says show="figure", and no other does'
+        problem("figure", line, "block and output disagree on whether this is a figure", hint)
+        return
+    if not got:
+        problem("surplus-output", line, "the block prints nothing", "remove this output")
+        return
+    if output.is_sealed and output.options.get("code") != seal(block, output.text):
+        problem(
+            "seal",
+            line,
+            "the code or the recorded text changed since it was recorded",
+            f"run `driftproof record {page.path}`, and read what it changes",
+        )
+    if output.is_leaf:
+        return
+    differences = compare(output.text, got, output.tolerance)
+    if differences:
+        for difference in differences:
+            result.problems.append(_drift(page, output.fence.start + 2, difference))
+        versions = drifted_versions(page)
+        if versions:
+            last = result.problems.pop()
+            result.problems.append(replace(last, detail=(*last.detail, *versions)))
+    for at, text in remarks(output.text, output.tolerance):
+        result.notes.append(Problem("remark", page.path, output.fence.start + 2 + at, text))
+
+
+def _judge_unverified(result: Result, block: Block) -> None:
+    output, page = block.output, result.page
+    assert output is not None
+    line = output.fence.start + 1
+    if not output.text.strip():
+        text = f"no recording from a {output.device} device exists yet"
+        result.notes.append(Problem("unverified", page.path, line, text))
+    elif output.options.get("code") != seal(block, output.text):
+        hint = f"record it again on a machine with a {output.device} device"
+        text = "the code or the recorded text changed since it was recorded"
+        result.problems.append(Problem("seal", page.path, line, text, hint))
+    else:
+        text = f"recorded on another device ({output.device}); not verified here"
+        result.notes.append(Problem("unverified", page.path, line, text))
+
+
+def _judge_bound(result: Result, bound: Bound, report: Report) -> None:
+    path = result.page.path
+
+    def problem(code: str, message: str, hint: str = "") -> None:
+        result.problems.append(Problem(code, path, bound.line, message, hint))
+
+    if bound.slug and bound.slug not in report.owners:
+        known = ", ".join(sorted(report.owners))
+        problem("bound-number", f"no page is called {bound.slug!r}", f"pages: {known}")
+        return
+    value = value_of(bound, result.page, report)
+    if value is None:
+        if bound.slug:
+            problem("bound-number", f"the page {bound.slug!r} did not run to its end")
+    elif isinstance(value, Failure):
+        problem("bound-number", f"{bound.expression!r} fails: {value.kind}: {value.message}")
+    elif not agrees(bound.text, value, bound.tolerance):
+        problem(
+            "drift",
+            f"{bound.text!r} should read {shown(bound.text, value)!r}: "
+            f"{bound.expression} is {value!r}",
+            f"if the new value is right, run `driftproof record {path}`",
+        )
+
+
+def _failed(page: Page, run: Run) -> Problem:
+    failure = run.failure
+    assert failure is not None
+    block = next((b for b in page.blocks if b.number == run.failed), None)
+    file, line = failure.file or page.path, failure.line or (block.line if block else 1)
+    detail = list(failure.frames)
+    if block:
+        later = len([b for b in page.running if b.number > block.number])
+        detail = [f"{i}: {text}" for i, text in enumerate(block.code.splitlines(), block.first)][
+            :40
+        ]
+        detail += [frame for frame in failure.frames if not frame.startswith(f"{block.file}:")]
+        if later:
+            detail.append(f"blocks after it, not run: {later}")
+    if run.stderr:
+        detail += [f"stderr: {text}" for text in run.stderr.splitlines()[-5:]]
+    message = f"{failure.kind}: {failure.message}" if failure.message else failure.kind
+    hint = "" if file == page.path or not block else f"run by the block at {page.path}:{block.line}"
+    return Problem("block-failed", file, line, message, hint, tuple(detail), run.failed)
+
+
+def _drift(page: Page, first: int, difference: Difference) -> Problem:
+    return Problem(
+        "drift",
+        page.path,
+        first + difference.line,
+        difference.reason,
+        f"if the new output is right, run `driftproof record {page.path}`",
+        (f"recorded: {difference.recorded}", f"printed:  {difference.got}"),
+    )

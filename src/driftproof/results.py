@@ -1,0 +1,120 @@
+"""What a check found: pages, their runs, what is wrong with them, and the counts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+from driftproof import runner
+from driftproof.bound import Value
+from driftproof.page import Block, Bound, Page
+from driftproof.problem import Problem
+from driftproof.runner import Run
+from driftproof.worker import Failure
+
+
+@dataclass
+class Result:
+    """A page, its run and what is wrong with it.
+
+    Attributes:
+        page: The page.
+        run: What happened when it ran, or None where it could not be run.
+        cached: Whether the run was recalled rather than made.
+        problems: What keeps the page from being published.
+        notes: What its author should know.
+    """
+
+    page: Page
+    run: Run | None = None
+    cached: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """The results of the pages that were checked and of those that they name, by path.
+
+    The counts are of blocks: `found` = `shown` + `elsewhere` + `expected`; a build is right when
+    `expected` = `ran` + `recalled` = `agreed` and there are no problems.
+    """
+
+    results: dict[str, Result]
+    wanted: set[str]
+    owners: dict[str, str]
+    device: str = ""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What keeps the book from being published, by page and line."""
+        found = [p for r in self.results.values() for p in r.problems]
+        return sorted(found, key=lambda problem: (problem.path, problem.line))
+
+    @property
+    def notes(self) -> list[Problem]:
+        """What authors should know."""
+        return [note for result in self.results.values() for note in result.notes]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many blocks were found, shown only, left to another device, expected, and so on."""
+        counts = dict.fromkeys(
+            ("found", "shown", "elsewhere", "expected", "ran", "recalled", "agreed", "bound"), 0
+        )
+        for result in (self.results[path] for path in self.wanted):
+            page, here = result.page, runner.steps_here(result.page, self.device)
+            done = len(result.run.outputs) if result.run else 0
+            at_fault = [block_of(page, problem) for problem in result.problems]
+            counts["found"] += len(page.blocks)
+            counts["shown"] += len(page.blocks) - len(page.running)
+            counts["elsewhere"] += len(page.running) - len(here)
+            counts["expected"] += len(here)
+            counts["recalled" if result.cached else "ran"] += done
+            counts["agreed"] += sum(
+                result.run is not None
+                and block.number in result.run.outputs
+                and block not in at_fault
+                for block in here
+            )
+            counts["bound"] += len(page.bounds)
+        return counts
+
+    @property
+    def summary(self) -> str:
+        """One line for the end of a build."""
+        c = self.counts
+        text = (
+            f"{c['expected']} blocks expected, {c['ran']} ran, {c['recalled']} from cache, "
+            f"{c['agreed']} agreed; {c['bound']} bound numbers"
+        )
+        if c["shown"]:
+            text += f'; {c["shown"]} shown only (exec="off")'
+        if c["elsewhere"]:
+            text += f"; {c['elsewhere']} not verified here (other device)"
+        return text
+
+
+def block_of(page: Page, problem: Problem) -> Block | None:
+    """Return the block of `page` that a problem concerns, None where it is in the prose."""
+    if problem.block:
+        return page.blocks[problem.block - 1]
+    return page.block_at(problem.line) if problem.path == page.path else None
+
+
+def value_of(bound: Bound, page: Page, report: Report) -> Value | Failure | None:
+    """Return the value of a bound number, a Failure, or None where its page did not run."""
+    owner = report.owners.get(bound.slug, "") if bound.slug else page.path
+    result = report.results.get(owner)
+    return result.run.values.get(bound.expression) if result and result.run else None
+
+
+def printed(run: Run, block: Block) -> str:
+    """Return what is recorded for a block: what it printed, or the columns of its figure."""
+    figure = run.figures.get(block.number)
+    return figure.columns if figure else run.outputs[block.number]
+
+
+def seal(block: Block, text: str) -> str:
+    """Return the short hash that stands for digits which are not compared one by one."""
+    return hashlib.sha256(f"{block.code}\0{text}".encode()).hexdigest()[:8]

@@ -1,0 +1,88 @@
+"""What pages share under `snippets/`: programs, in regions, and prose that `--8<--` brings in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from driftproof.config import Config
+from driftproof.fences import blanked, find_fences
+from driftproof.page import Page
+from driftproof.problem import Problem
+
+INCLUDE = re.compile(r"^(?P<space>\s*)-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
+_REGION = re.compile(r"^\s*# --8<-- \[(start|end): *([\w-]+)\]\s*$")
+_BLOCK = re.compile(r"\{?\s*\.?(python|output)\b")
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a UTF-8 file without their endings; CR LF counts as one ending."""
+    return path.read_bytes().decode("utf-8").replace("\r\n", "\n").split("\n")
+
+
+def read_region(config: Config, file: str) -> tuple[str, str, int] | str:
+    """Return code, file and first line of `name.py` or `name.py:region`, or what is wrong."""
+    name, _, region = file.partition(":")
+    path = (config.root / config.snippets / name).resolve()
+    if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
+        return f"there is no {config.snippets}/{name}"
+    lines = read_lines(path)
+    start, end = 0, len(lines)
+    if region:
+        marks = {m[1]: i for i, t in enumerate(lines) if (m := _REGION.match(t)) and m[2] == region}
+        if marks.keys() != {"start", "end"}:
+            return f"{config.snippets}/{name} has no region {region!r} with a start and an end"
+        start, end = marks["start"] + 1, marks["end"]
+    kept = [text for text in lines[start:end] if not _REGION.match(text)]
+    if len(kept) != end - start:
+        return f"the region {region or name!r} of {config.snippets}/{name} holds another region"
+    return "\n".join(kept).rstrip() + "\n", config.relative(path), start + 1
+
+
+def read_includes(config: Config, page: Page) -> None:
+    """Read the prose that `page` includes into `page.shared`."""
+    for i, content in enumerate(page.prose):
+        if match := INCLUDE.match(content):
+            if not match["quoted"]:
+                page.problems.append(
+                    Problem(
+                        "include", page.path, i + 1, "`--8<--` without a file",
+                        'write --8<-- "name.md"',
+                    )
+                )  # fmt: skip
+                continue
+            _include(config, page, match["quoted"][1:-1], f"{page.path}:{i + 1}", i + 1, ())
+
+
+def _include(
+    config: Config, page: Page, name: str, chain: str, line: int, inside: tuple[str, ...]
+) -> None:
+    def problem(message: str, hint: str = "") -> None:
+        page.problems.append(Problem("include", page.path, line, f"{message} ({chain})", hint))
+
+    path = (config.root / config.snippets / name).resolve()
+    if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
+        problem(f"there is no {config.snippets}/{name}", f"look for it under {config.snippets}/")
+        return
+    if name in inside:
+        problem(f"{config.snippets}/{name} includes itself")
+        return
+    file = config.relative(path)
+    lines = read_lines(path)
+    fences, broken = find_fences(lines)
+    bad = [fence.start for fence in broken]
+    bad += [f.start for f in fences if f.live and _BLOCK.match(f.header)]
+    if bad:
+        problem(
+            f"{file}:{min(bad) + 1} holds a fence that the page cannot run",
+            "shared prose holds no blocks; put code into the page",
+        )
+        return
+    for i, content in enumerate(blanked(lines, fences)):
+        if match := INCLUDE.match(content):
+            inner = (match["quoted"] or '""')[1:-1]
+            _include(config, page, inner, f"{chain} > {file}:{i + 1}", line, (*inside, name))
+        elif "<data" in content:
+            problem(f"{file}:{i + 1} binds a number, which shared prose cannot")
+        else:
+            page.shared.append((file, i + 1, content))
