@@ -11,9 +11,9 @@ from driftproof.numbers import Number, find_numbers
 Value = bool | int | float | str
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-_POWER = re.compile(r"(?P<mantissa>.*?)(?P<times>\s*×\s*)10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)$")
-_EXPONENT = re.compile(r"(?P<mantissa>.*?)(?P<e>[eE])(?P<power>[+-]?\d+)$")
-_SEPARATORS = re.compile(r"[,\u202f\u00a0]")
+_POWER = re.compile(r"(?P<mantissa>.*?)(?P<times>\s*[×·]\s*)10(?P<power>[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)$")
+_EXPONENT = re.compile(r"(?P<mantissa>.*?)(?P<e>[eE])(?P<sign>[+−-]?)(?P<power>\d+)$")
+_SEPARATORS = re.compile(r"[,\u00a0\u2009\u202f]")
 
 
 def shown(text: str, value: Value) -> str:
@@ -29,7 +29,9 @@ def shown(text: str, value: Value) -> str:
     if isinstance(value, bool | str) or len(numbers) != 1:
         return str(value)
     number = numbers[0]
-    return text[: number.start] + _write(number, value) + text[number.end :]
+    finite = Decimal(value).is_finite() and number.value.is_finite()
+    written = _write(number, value) if finite else str(value)
+    return text[: number.start] + written + text[number.end :]
 
 
 def agrees(text: str, value: Value, tolerance: Tolerance) -> bool:
@@ -41,6 +43,8 @@ def agrees(text: str, value: Value, tolerance: Tolerance) -> bool:
         return False
     number = numbers[0]
     exact = Decimal(value) * (100 if number.text.endswith("%") else 1)
+    if not (exact.is_finite() and number.value.is_finite()):
+        return False
     return abs(number.value - exact) <= Decimal(tolerance.rtol) * abs(exact)
 
 
@@ -51,20 +55,25 @@ def _write(number: Number, value: int | float) -> str:
     tail = text[len(digits) :]
     exact = Decimal(value) * (100 if percent else 1)
     if power := _POWER.match(digits):
-        mantissa, exponent = f"{exact:.{_places(power['mantissa'])}e}".split("e")
-        raised = str(int(exponent)).translate(_SUPERSCRIPTS)
+        mantissa, exponent = _scientific(exact, _places(power["mantissa"]))
+        raised = str(exponent).translate(_SUPERSCRIPTS)
         return _signed(mantissa, digits) + f"{power['times']}10{raised}" + tail
     if scientific := _EXPONENT.match(digits):
-        mantissa, exponent = f"{exact:.{_places(scientific['mantissa'])}e}".split("e")
-        width = len(scientific["power"].lstrip("+-"))
-        sign = "-" if exponent.startswith("-") else "+" if scientific["power"][0] in "+-" else ""
-        if scientific["power"][0] not in "+-" and sign == "-":
-            sign = "-"
-        power_text = f"{sign}{abs(int(exponent)):0{width}d}"
+        mantissa, exponent = _scientific(exact, _places(scientific["mantissa"]))
+        power_text = f"{abs(exponent):0{len(scientific['power'])}d}"
+        if exponent < 0:
+            power_text = ("−" if scientific["sign"] == "−" else "-") + power_text
+        elif scientific["sign"]:
+            power_text = "+" + power_text
         return _signed(mantissa, digits) + scientific["e"] + power_text + tail
     separator = match[0] if (match := _SEPARATORS.search(digits)) else ""
-    written = f"{exact:{',' if separator else ''}.{_places(digits)}f}"
+    written = f"{exact:z{',' if separator else ''}.{_places(digits)}f}"
     return _signed(written.replace(",", separator), digits) + tail
+
+
+def _scientific(exact: Decimal, places: int) -> tuple[str, int]:
+    mantissa, _, exponent = f"{exact:z.{places}e}".partition("e")
+    return mantissa, int(exponent) if exact else 0
 
 
 def _places(digits: str) -> int:

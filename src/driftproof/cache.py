@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import glob
 import hashlib
 import json
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from driftproof.page import Page
 from driftproof.runner import Run, environment, steps_here
 
 _ENTRIES_KEPT = 4
+_FREE = ("root", "cache", "timeout")
+"""Settings that change nothing in what a page prints."""
 _KERNELS = ("ATEN_", "CUBLAS_", "CUDA_", "DNNL_", "MKL_", "NPY_", "OMP_", "ONEDNN_", "OPENBLAS_",
             "PYTORCH_", "TORCH_")  # fmt: skip
 """Variables by whose names numerical libraries choose their kernels."""
@@ -37,7 +41,7 @@ def key(config: Config, page: Page, expressions: list[str], device: str) -> str:
             (b.number, b.code, b.file, b.options.get("raises")) for b in steps_here(page, device)
         ],
         "expressions": sorted(expressions),
-        "settings": [config.preload, config.clean_state, config.source, config.max_output],
+        "settings": {n: v for n, v in dataclasses.asdict(config).items() if n not in _FREE},
         "kernels": {n: v for n, v in variables.items() if n.startswith(_KERNELS)},
         "python": sys.version,
         "processor": machine.processor(),
@@ -83,9 +87,10 @@ def store(config: Config, page: Page, expressions: list[str], device: str, run: 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_aside(path, f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}".encode())
-        _prune(path)
     except OSError as error:
         return f"cannot keep runs in {config.cache}/ ({error.strerror}); pages will run each time"
+    with suppress(OSError):  # another build may prune at the same time
+        _prune(path)
     return ""
 
 
@@ -134,12 +139,13 @@ def _digest_of(path: Path, *_: int) -> str:
 def _tool() -> str:
     """Return a hash of the code that makes runs and keeps them."""
     here = Path(__file__).parent
-    names = ("cache.py", "figures.py", "observe.py", "runner.py", "worker.py")
+    names = ("cache.py", "family.py", "figures.py", "observe.py", "runner.py", "worker.py")
     return hashlib.sha256(b"".join((here / name).read_bytes() for name in names)).hexdigest()
 
 
 def _prune(path: Path) -> None:
-    slug = path.name.partition(".")[0]
-    entries = sorted(path.parent.glob(f"{slug}.*.json"), key=lambda p: p.stat().st_mtime_ns)
+    slug, key, _ = path.name.rsplit(".", 2)
+    entries = path.parent.glob(f"{glob.escape(slug)}.{'?' * len(key)}.json")
+    entries = sorted(entries, key=lambda p: p.stat().st_mtime_ns)
     for old in entries[:-_ENTRIES_KEPT]:
         old.unlink(missing_ok=True)

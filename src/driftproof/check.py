@@ -41,7 +41,8 @@ def check(
     pages = pages or {path: parse_page(config, path) for path in config.pages()}
     wanted = list(pages) if paths is None else list(paths)
     for path in wanted:
-        pages.setdefault(path, parse_page(config, path))
+        if path not in pages:
+            pages[path] = parse_page(config, path)
     owners = _owners(pages)
     needed = set(wanted) | {
         owners[b.slug] for path in wanted for b in pages[path].bounds if b.slug in owners

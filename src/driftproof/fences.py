@@ -30,7 +30,13 @@ CONTAINERS = [
 ]
 """Extensions that decide whether an indented line is code or the inside of something."""
 
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_IN_PARAGRAPH = r"(?:(?!\n[ >\t]*\n).)*?"
+CODE_SPAN = re.compile(rf"(?<!`)(?P<ticks>`+)(?!`){_IN_PARAGRAPH}(?<!`)(?P=ticks)(?!`)", re.DOTALL)
+# A comment holds blank lines only where it begins its line; in a code span it is text.
+COMMENT = re.compile(
+    rf"(?P<span>{CODE_SPAN.pattern})|(?:^ {{0,3}}<!--.*?|<!--{_IN_PARAGRAPH})-->",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class _Finder(SuperFencesBlockPreprocessor):
 
     def _accept(self, m: re.Match[str]) -> bool:
         header = m.group(0)[len(m.group("fence")) :].strip()
-        if m.group("fence").startswith("`") and "`" in header:
+        if m.group("fence") in header:
             return False  # code in a sentence
         self.header = header
         self.opened = self.lines.position
@@ -147,11 +153,12 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
     for preprocessor in md.preprocessors:
         remaining = preprocessor.run(remaining)
     root: Any = md.parser.parseDocument(remaining).getroot()
+    md.treeprocessors["footnote"].run(root)
     shown = ElementTree.tostring(root, encoding="unicode")
     stash = [str(block) for block in md.htmlStash.rawHtmlBlocks]
     while match := HTML_PLACEHOLDER_RE.search(shown):
         shown = shown.replace(match.group(0), stash[int(match.group(1))])
-    live = set(re.findall(r"<fence (\d+)>", COMMENT.sub("", shown)))
+    live = set(re.findall(r"<fence (\d+)>", re.sub(r"(?s)<!--.*?-->", "", shown)))
     fences = [replace(f, live=str(i) in live) for i, f in enumerate(finder.finder.fences)]
     return fences, sorted(finder.finder.broken, key=lambda broken: broken.start)
 
@@ -161,5 +168,13 @@ def blanked(lines: list[str], fences: list[Fence]) -> list[str]:
     kept = list(lines)
     for fence in fences:
         kept[fence.start : fence.end + 1] = [""] * (fence.end + 1 - fence.start)
-    blank = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), "\n".join(kept))
-    return blank.split("\n")
+    return COMMENT.sub(lambda m: m["span"] or _blank(m), "\n".join(kept)).split("\n")
+
+
+def without_code_spans(text: str) -> str:
+    """Blank out the code in sentences, keeping every line and column where it is."""
+    return CODE_SPAN.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])

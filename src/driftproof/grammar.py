@@ -8,18 +8,19 @@ from dataclasses import replace
 
 from driftproof.compare import Tolerance
 from driftproof.config import Config
-from driftproof.fences import Fence, blanked, find_fences
-from driftproof.names import loaded, stored
+from driftproof.fences import Fence, blanked, find_fences, without_code_spans
+from driftproof.names import loaded
+from driftproof.numbers import find_numbers
 from driftproof.options import OptionError, Options, parse_header
 from driftproof.page import Block, Bound, Output, Page
 from driftproof.problem import Problem
 from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region
 
+# A page may begin with a rule and hold another: between them, prose is no front matter.
 FRONT_MATTER = re.compile(
-    r"\A\ufeff?-{3}[ \t]*\n(?:.*?\n)??(?:\.{3}|-{3})[ \t]*(?:\n|\Z)", re.DOTALL
+    r"\A-{3}[ \t]*\n(?:(?:[\w\"' -]+:.*|[ \t#-].*)?\n)*?(?:\.{3}|-{3})[ \t]*(?:\n|\Z)"
 )
 DATA = re.compile(r"<data\b(?P<attributes>[^<>]*(?:\"[^\"]*\"[^<>\"]*)*)>(?P<text>[^<]*)</data>")
-CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""\s+([a-z]+)=("[^"]*"|'[^']*')""")
 _SLUG = re.compile(r"([a-z0-9][a-z0-9-]*):(.+)", re.DOTALL)
 
@@ -37,25 +38,28 @@ def parse_page(config: Config, path: str) -> Page:
 def parse_text(config: Config, path: str, lines: list[str]) -> Page:
     """Parse a page from its lines."""
     page = Page(path, lines)
+
+    def problem(code: str, line: int, message: str, hint: str) -> None:
+        page.problems.append(Problem(code, path, line, message, hint))
+
+    for i, text in enumerate(lines, 1):
+        if "\r" in text:
+            problem("encoding", i, "a carriage return stands alone", "end lines with LF or CR LF")
+            return page
     visible = list(lines)
     if match := FRONT_MATTER.match("\n".join(lines)):
         end = match.group(0).count("\n")
         visible[:end] = [""] * end
     fences, broken = find_fences(visible)
     if broken:
-        for fence in broken[:1]:
-            page.problems.append(
-                Problem(
-                    "unclosed-fence",
-                    path,
-                    fence.start + 1,
-                    f"the fence {fence.reason}",
-                    "close it with the same ticks at the same indent; use more ticks outside "
-                    "than inside",
-                )
-            )
+        hint = "close it with the same ticks at the same indent; use more ticks outside than inside"
+        problem("unclosed-fence", broken[0].start + 1, f"the fence {broken[0].reason}", hint)
         return page
     page.prose = blanked(visible, fences)
+    for i, text in enumerate(without_code_spans("\n".join(page.prose)).split("\n"), 1):
+        if "<!--" in text:
+            hint = "close it with -->; one that holds blank lines must begin its line"
+            problem("unclosed-comment", i, "this comment is never closed", hint)
     _read_fences(config, page, fences)
     _read_bounds(page)
     read_includes(config, page)
@@ -170,14 +174,11 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
 
 
 def _read_bounds(page: Page) -> None:
-    text = "\n".join(page.prose)
-    text = CODE_SPAN.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+    text = without_code_spans("\n".join(page.prose))
     for line, content in enumerate(text.split("\n"), 1):
-        end = 0
         for match in DATA.finditer(content):
-            end = match.end()
             _read_bound(page, match, line)
-        if re.search(r"<data\b", content[end:]):
+        if re.search(r"<data\b", DATA.sub("", content)):
             page.problems.append(
                 Problem(
                     "bound-number",
@@ -223,6 +224,9 @@ def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
     if not match["text"].strip():
         problem("the element is empty", "write the number it stands for")
         return
+    if len(find_numbers(match["text"])) > 1:
+        problem(f"{match['text']!r} holds several numbers", "give each an element of its own")
+        return
     page.bounds.append(
         Bound(expression, slug, match["text"], Tolerance(rtol), line, match.start("text"))
     )
@@ -248,12 +252,11 @@ def _check_leaves(page: Page) -> None:
     for block in page.running:
         if block.tree is None:
             continue
-        assigned = stored(block.tree)
-        refuse(loaded(block.tree) - assigned, block.line)
-        for name in assigned:
+        refuse(loaded(block.tree) - block.assigned, block.line)
+        for name in block.assigned:
             leaf.pop(name, None)
         if block.output and block.output.is_leaf:
-            leaf.update(dict.fromkeys(assigned, block))
+            leaf.update(dict.fromkeys(block.assigned, block))
     for bound in page.bounds:
         if not bound.slug:
             refuse(loaded(ast.parse(bound.expression.strip(), mode="eval")), bound.line)

@@ -25,14 +25,15 @@ def judge(result: Result, report: Report) -> None:
         result.problems.append(_failed(page, run))
     for block in page.running:
         if block.number in run.outputs and block.number != run.failed:
-            _judge_block(result, block, printed(run, block))
+            judge_block(result, block, printed(run, block))
         elif block.output and block.output.device not in ("", report.device):
             _judge_unverified(result, block)
     for bound in page.bounds:
-        _judge_bound(result, bound, report)
+        judge_bound(result, bound, report)
 
 
-def _judge_block(result: Result, block: Block, got: str) -> None:
+def judge_block(result: Result, block: Block, got: str) -> None:
+    """Add what is wrong with a block of which `got` is what it prints now."""
     page, output, run = result.page, block.output, result.run
     figure = run.figures.get(block.number) if run else None
 
@@ -92,7 +93,8 @@ def _judge_unverified(result: Result, block: Block) -> None:
         result.notes.append(Problem("unverified", page.path, line, text))
 
 
-def _judge_bound(result: Result, bound: Bound, report: Report) -> None:
+def judge_bound(result: Result, bound: Bound, report: Report) -> None:
+    """Add what is wrong with a bound number."""
     path = result.page.path
 
     def problem(code: str, message: str, hint: str = "") -> None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, InvalidOperation
 
-from driftproof.grammar import CODE_SPAN, DATA
+from driftproof.fences import without_code_spans
+from driftproof.grammar import DATA
 from driftproof.mathematics import FORMULA, MathematicsError, render
 from driftproof.numbers import Number, find_numbers
 from driftproof.page import Page
@@ -26,13 +27,15 @@ _NOT_PROSE = (
 _PARAGRAPH = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
 _PRECISE = Context(prec=400)
 _SMALL = 10
-_YEARS = range(1900, 2100)
+_YEARS = range(1940, 2031)
 
 
 def unbound_numbers(page: Page) -> list[Problem]:
     """Return a problem for each number in the page's prose that could go stale unnoticed."""
     known = list(known_numbers(page))
     lines = [(page.path, i, text) for i, text in enumerate(page.prose, 1)]
+    for fence in (fence for language, fence in page.fences if language == "math" and fence.live):
+        lines += [(page.path, i, text) for i, text in enumerate(fence.body, fence.start + 2)]
     return [
         Problem(
             "unbound-number",
@@ -55,7 +58,7 @@ def malformed_formulas(page: Page) -> list[Problem]:
         if language == "math" and fence.live
     ]
     for paragraph in _PARAGRAPH.finditer("\n".join(page.prose)):
-        text = CODE_SPAN.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), paragraph[0])
+        text = without_code_spans(paragraph[0])
         for match in FORMULA.finditer(text):
             line = paragraph.string.count("\n", 0, paragraph.start() + match.start())
             tex = match["display"] or match["inline"] or ""
@@ -96,11 +99,15 @@ def known_numbers(page: Page) -> Iterator[Decimal]:
 
 
 def is_known(number: Number, known: Iterable[Decimal]) -> bool:
-    """Whether one of `known`, rounded as `number` is printed, is that number."""
-    places = [number.value]
+    """Whether one of `known`, rounded as `number` is printed, is that number.
+
+    A single digit is too easily the rounding of something else: it has to be there as it is.
+    """
+    same = _rounds_to if number.digits > 1 else Decimal.__eq__
+    printed = [number.value]
     if number.text.endswith("%"):
-        places.append(number.value / 100)
-    return any(_rounds_to(value, printed) for printed in places for value in known)
+        printed.append(number.value / 100)
+    return any(same(value, candidate) for candidate in printed for value in known)
 
 
 def _rounds_to(value: Decimal, printed: Decimal) -> bool:

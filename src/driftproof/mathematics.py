@@ -1,7 +1,8 @@
 """TeX formulas become MathML while the site is built, so that pages need no script to show them.
 
 Formulas are written as on GitHub: `$…$` in a sentence, `$$…$$` or a `math` fence for display.
-Temml (assets/temml.min.js) does the conversion, in a JavaScript interpreter inside this process.
+Temml 0.13.5 (assets/temml.min.js) does the conversion, in a JavaScript interpreter inside this
+process.
 """
 
 from __future__ import annotations
@@ -200,8 +201,6 @@ class MathematicsExtension(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Add the two processors, and the dollar to what a backslash escapes."""
-        # MathML in a sentence is no block: no line breaks are put around and inside it.
-        md.block_level_elements.remove("math")
         md.ESCAPED_CHARS = [*md.ESCAPED_CHARS, "$"]
         # After code spans (190), which hide their dollars; before escapes (180), which TeX needs.
         md.inlinePatterns.register(_Inline(md), "driftproof-mathematics", 185)

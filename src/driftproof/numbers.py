@@ -11,16 +11,15 @@ _BLANK = r"[ \t\u00a0\u2009\u202f]"
 _SUPERSCRIPT_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 # 2,101,248, also with a no-break or thin space or TeX's {,} or \, between; `1,2,345` is a list.
-_GROUPS = "|".join(
-    rf"(?:{separator}[0-9]{{3}})+(?!(?:{separator})?[0-9])"
-    for separator in (",", r"[\u00a0\u2009\u202f]", r"\{,\}", r"\\,")
-)
+_SEPARATORS = (",", r"[\u00a0\u2009\u202f]", r"\{,\}", r"\\,")
+_GROUPS = "|".join(rf"(?:{each}[0-9]{{3}})+(?!(?:{each})?[0-9])" for each in _SEPARATORS)
+_GROUPED = "".join(rf"(?<![0-9]{each})" for each in _SEPARATORS) + f"[1-9][0-9]{{0,2}}(?:{_GROUPS})"
 # The point of `[1. 2.]` belongs to the number, a full stop does not: what follows decides.
 # An array too long for its line goes on, indented, on the next one.
 _BARE_POINT = r"""\.(?= %|j\b|[eE][-+−]?[0-9]
     | [ \t]*+(?:\n[ \t]++)?+ (?:[\])},;|] | [-+−]?(?:\.?[0-9]|nan\b|inf\b)))"""
 _UNSIGNED = rf"""(?:
-    (?:(?<![0-9],)[1-9][0-9]{{0,2}}(?:{_GROUPS}) | [0-9]++) (?:\.[0-9]++|{_BARE_POINT})?
+    (?:{_GROUPED} | [0-9]++) (?:\.[0-9]++|{_BARE_POINT})?
     | (?<![\w.)\]])\.[0-9]++)"""
 _SIGN = r"(?:(?<![-‐‑\w)\]}%])[-+−])?"
 # Five digits of exponent: no printed float has more, and Decimal takes them all.
@@ -57,9 +56,10 @@ _TEX_COMMAND = r"\\[A-Za-z]+"
 _SUBSCRIPT = r"(?<=_)\{(?:[^{}\n]|\{[^{}\n]*\})*\}"
 
 # One scan from left to right: text is consumed whole, so that no number is found inside it.
+# The first look-ahead only saves time.
 _TOKEN = re.compile(
-    rf"""{_CLOCK_TIME} | {_NAMED} | {_COMPLEX} | (?P<number>{_NUMBER})
-    | {_TEX_COMMAND} | {_SUBSCRIPT} | \#?\w+{_JOINED}""",
+    rf"""(?=[-+−.\\{{\#§\w]) (?: {_CLOCK_TIME} | {_NAMED} | {_COMPLEX} | (?P<number>{_NUMBER})
+    | {_TEX_COMMAND} | {_SUBSCRIPT} | \#?\w+{_JOINED} )""",
     re.VERBOSE,
 )
 _PLAIN_EXPONENT = str.maketrans(f"{_SUPERSCRIPT_DIGITS}⁺⁻−", "0123456789+--", "^{}")

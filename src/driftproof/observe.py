@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 _LOOKUP = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
+_CHANGES = ("os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.utime")
+_LINKS = ("os.link", "os.symlink")
 
 
 class _Environment(os._Environ):
@@ -70,18 +72,26 @@ class Observer:
         )
 
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
+        if event in _CHANGES or event in _LINKS:
+            for path in arguments[event in _LINKS : 2]:
+                self._refuse(path)
+        elif event == "open":
+            path, _, flags = arguments
+            if flags & (os.O_WRONLY | os.O_RDWR):
+                self._refuse(path)
+            elif isinstance(path, str | bytes | os.PathLike):
+                self._note(os.path.realpath(os.fsdecode(path)))
+
+    def _refuse(self, path: Any) -> None:
+        """Raise if `path` is one, and lies in the project."""
+        if not isinstance(path, str | bytes | os.PathLike):
             return
-        path, _, flags = arguments
         where = os.path.realpath(os.fsdecode(path))
-        if not self._inside(where):
-            return
-        if flags & (os.O_WRONLY | os.O_RDWR):
+        if self._inside(where):
             raise PermissionError(
-                f"a block cannot write {os.path.relpath(where, self.root)} into the project; "
+                f"a block cannot change {os.path.relpath(where, self.root)} in the project; "
                 "write into the working directory, which is temporary"
             )
-        self._note(where)
 
     def _note(self, path: str) -> None:
         if path in self._digests or self._reading or not self._inside(path):
@@ -91,6 +101,6 @@ class Observer:
             with open(path, "rb") as file:
                 self._digests[path] = hashlib.sha256(file.read()).hexdigest()
         except OSError:
-            return
+            self._digests[path] = ""  # it is not there, and would count if it came
         finally:
             self._reading = False

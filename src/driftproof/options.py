@@ -99,6 +99,14 @@ def parse_header(header: str) -> tuple[str, Options]:
     Raises:
         OptionError: The header is not of the grammar.
     """
+    if "`" in header:
+        raise OptionError("fence-header", "a back-tick after the fence ends it on GitHub")
+    if header.partition("=")[0].strip("{").count("{"):
+        raise OptionError(
+            "fence-header",
+            "braces begin before the language",
+            'write {.python title="…"}, or leave the braces out',
+        )
     if braces := _BRACES.fullmatch(header):
         language, rest = braces.groups()
     else:

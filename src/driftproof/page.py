@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from driftproof.compare import Tolerance
@@ -90,7 +91,12 @@ class Block:
         """Whether it runs, rather than being shown only."""
         return "exec" not in self.options
 
-    @property
+    @cached_property
+    def assigned(self) -> set[str]:
+        """The names it leaves behind."""
+        return stored(self.tree) if self.tree else set()
+
+    @cached_property
     def tree(self) -> ast.Module | None:
         """The syntax tree, or None where the code is not Python."""
         try:
@@ -161,6 +167,6 @@ class Page:
         """Return the last block that assigns a name of `expression`."""
         names = loaded(ast.parse(expression.strip(), mode="eval"))
         for block in reversed(self.running):
-            if block.tree and names & stored(block.tree):
+            if names & block.assigned:
                 return block
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import os
 import re
@@ -13,7 +14,8 @@ from driftproof.bound import agrees, shown
 from driftproof.check import check
 from driftproof.compare import compare
 from driftproof.config import Config
-from driftproof.grammar import parse_page, parse_text
+from driftproof.fences import Fence
+from driftproof.grammar import FRONT_MATTER, parse_page, parse_text
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.results import Report, printed, seal, value_of
@@ -46,7 +48,7 @@ class Recording:
 def record(config: Config, paths: Iterable[str] | None = None, *, device: str = "") -> Recording:
     """Run pages and rewrite the outputs and bound numbers that drifted.
 
-    A page with a block that fails is left as it is.
+    A page with a block that fails, or that is not understood, is left as it is.
 
     Raises:
         DriftproofError: Under continuous integration, where nobody would read the change.
@@ -60,13 +62,15 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
     done = Recording()
     for path in wanted:
         run = report.results[path].run
-        if run is None or run.failure is not None:
+        if run is None or run.failure is not None or pages[path].problems:
             done.problems += report.results[path].problems
             continue
         done.changes += _record_page(config, pages[path], run, report, raw[path])
-        content = "\n".join(raw[path]).encode()
         file = config.root / path
-        if content != file.read_bytes():
+        before = file.read_bytes()
+        mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
+        content = mark + "\n".join(raw[path]).encode()
+        if content != before:
             mode = file.stat().st_mode
             cache.write_aside(file, content)
             file.chmod(mode)
@@ -76,18 +80,18 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
 
 def _raw_lines(config: Config, path: str) -> list[str]:
     """Return the lines of a page with the carriage returns that some of them end in."""
-    return (config.root / path).read_bytes().decode("utf-8").split("\n")
+    return (config.root / path).read_bytes().decode("utf-8-sig", "replace").split("\n")
 
 
 def _with_files(config: Config, path: str, lines: list[str]) -> Page:
     """Fill in the bodies of the page's `file=` blocks; return the page that `lines` then are."""
     page = parse_page(config, path)
+    if any(problem.code == "encoding" for problem in page.problems):
+        return page
     for block in reversed(page.blocks):
         found = read_region(config, str(block.options["file"])) if "file" in block.options else ""
         if not isinstance(found, str) and found[0].rstrip() != "\n".join(block.fence.body).rstrip():
-            fence = block.fence
-            body = _indented(fence.prefix, found[0].rstrip("\n"), lines[fence.start])
-            lines[fence.start + 1 : fence.end] = body
+            _fill(lines, block.fence, found[0].rstrip("\n"))
     return parse_text(config, path, [line.removesuffix("\r") for line in lines])
 
 
@@ -107,9 +111,8 @@ def _record_page(
             changes.append(Change(page.path, bound.line, bound.text, new))
     for block in reversed(runner.steps_here(page, report.device)):
         changes += _record_block(lines, page, block, run)
-    found = recorded(page)
-    if changes or (found is None and page.running):
-        _write_stamp(lines, found, f"recorded: {stamp(config, page, run)}")
+    if changes or (recorded(page) is None and page.running):
+        _write_stamp(lines, page, f"recorded: {stamp(config, page, run)}")
     return sorted(changes, key=lambda change: change.line)
 
 
@@ -122,33 +125,42 @@ def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[
         show = ' show="figure"' if block.number in run.figures else ""
         ticks, at = _ticks(got, "```"), fence.end + 1
         new = f"\n{ticks}output{show}\n{got}\n{ticks}"
-        lines[at:at] = _indented(fence.prefix, new, lines[fence.start])
+        added = _indented(fence.prefix, new, lines[fence.start])
+        if at == len(lines):  # no line ending after the block
+            lines[-1] += _ending(lines[fence.start])
+            added[-1] = added[-1].removesuffix("\r")
+        lines[at:at] = added
         return [Change(page.path, at + 1, "", got)]
     stale = output.is_sealed and output.options.get("code") != seal(block, output.text)
     differences = [] if output.is_leaf else compare(output.text, got, output.tolerance)
     if not stale and not differences:
         return []
-    start, end, ticks = output.fence.start, output.fence.end, output.fence.ticks
-    longer = _ticks(got, ticks)
-    header = lines[start].removesuffix("\r").replace(ticks, longer, 1)
+    start = output.fence.start
+    _fill(lines, output.fence, got)
+    header = lines[start].removesuffix("\r")
     if output.measured:
         header = _with_option(header, "measured", _measured_on())
     if output.is_sealed:
         header = _with_option(header, "code", seal(block, got))
-    ending = lines[start][len(lines[start].removesuffix("\r")) :]
-    body = _indented(output.fence.prefix, got, lines[start])
-    closing = lines[end].replace(ticks, longer, 1)
-    lines[start : end + 1] = [header + ending, *body, closing]
+    lines[start] = header + _ending(lines[start])
     if not differences:
         return [Change(page.path, start + 2, output.text, got)]
     return [Change(page.path, start + 2 + d.line, d.recorded, d.got, d.change) for d in differences]
 
 
-def _write_stamp(lines: list[str], found: tuple[int, str] | None, text: str) -> None:
-    ending = "\r" if lines[0].endswith("\r") else ""
-    if found:
-        lines[found[0]] = text + ending
-    elif lines[0].lstrip("\ufeff").strip() == "---":
+def _fill(lines: list[str], fence: Fence, text: str) -> None:
+    """Put `text` into a fence, with more ticks where it would end it."""
+    longer = _ticks(text, fence.ticks)
+    lines[fence.end] = lines[fence.end].replace(fence.ticks, longer, 1)
+    lines[fence.start + 1 : fence.end] = _indented(fence.prefix, text, lines[fence.start])
+    lines[fence.start] = lines[fence.start].replace(fence.ticks, longer, 1)
+
+
+def _write_stamp(lines: list[str], page: Page, text: str) -> None:
+    ending = _ending(lines[0])
+    if found := recorded(page):
+        lines[found[0]] = text + _ending(lines[found[0]])
+    elif FRONT_MATTER.match("\n".join(page.lines)):
         lines.insert(1, text + ending)
     else:
         lines[:0] = [line + ending for line in ("---", text, "---", "")]
@@ -179,5 +191,8 @@ def _measured_on() -> str:
 
 def _indented(prefix: str, text: str, like: str) -> list[str]:
     """Return the lines of `text` behind `prefix`, ended as the line `like` is."""
-    ending = "\r" if like.endswith("\r") else ""
-    return [(prefix + line).rstrip() + ending for line in text.split("\n")]
+    return [(prefix + line).rstrip() + _ending(like) for line in text.split("\n")]
+
+
+def _ending(line: str) -> str:
+    return "\r" if line.endswith("\r") else ""

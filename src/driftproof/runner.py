@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import forkserver
 
+from driftproof import family
 from driftproof.config import Config
 from driftproof.figures import Figure
 from driftproof.page import Block, Page
@@ -28,6 +29,8 @@ from driftproof.worker import Failure, Job, Step, run_page
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u2028\u2029]")
 _STDERR_KEPT = 4000
+_START = 120.0
+"""Seconds for what happens once before any block: what is preloaded may import for long."""
 _start_lock = threading.Lock()
 _running: dict[int, str] = {}
 
@@ -64,7 +67,8 @@ class Run:
 def environment(config: Config, device: str) -> dict[str, str]:
     """Return the environment variables of a page's process."""
     chosen = {config.device_variable: device} if device else {}
-    return {**os.environ, **config.environment, **chosen}
+    with _start_lock:  # while it is held, other variables may be set here
+        return {**os.environ, **config.environment, **chosen}
 
 
 def steps_here(page: Page, device: str) -> list[Block]:
@@ -115,11 +119,13 @@ class _Reader:
         err, err_w = context.Pipe(duplex=False)
         process = context.Process(target=run_page, args=(job, folder, control_w, out_w, err_w))
         with _start_lock, _bare_main(), _variables(self.config.environment):
-            forkserver.set_forkserver_preload([*self.config.preload, "driftproof.worker"])
+            forkserver.set_forkserver_preload(
+                [*self.config.preload, "driftproof.worker", "driftproof.adopt"]
+            )
             process.start()
-        pid = process.pid
-        assert pid is not None
-        _running[pid] = self.path
+            pid = process.pid
+            assert pid is not None
+            _running[pid] = self.path
         for end in (control_w, out_w, err_w):
             end.close()
         os.set_blocking(out.fileno(), False)
@@ -132,7 +138,9 @@ class _Reader:
             finally:
                 _kill(pid)
                 process.join()
-                _running.pop(pid, None)
+                with _start_lock:
+                    _running.pop(pid, None)
+                    family.end_orphans(spare=_running)
         if self.run.failure is None and not self.done:
             self._stop(*_how_it_ended(process.exitcode))
         if self.run.failure is not None:
@@ -143,12 +151,13 @@ class _Reader:
         return self.run
 
     def _follow(self, selector, control, out, err) -> None:  # noqa: ANN001
-        self.done = False
+        self.ready = self.done = False
         self.began = time.monotonic()
         while not self.done and self.run.failure is None:
             limit = self._timeout()
             left = self.began + limit - time.monotonic()
             ready = {key.fileobj for key, _ in selector.select(max(0.0, left))}
+            self._drain(out, self.printed)
             self._drain(err, self.complained)
             del self.complained[:-_STDERR_KEPT]
             if control in ready:
@@ -156,25 +165,26 @@ class _Reader:
                     message = control.recv()
                 except (EOFError, ConnectionError):
                     return
-                self._drain(out, self.printed)
+                self._drain(out, self.printed)  # what it printed last
                 self._handle(*message)
                 if message[0] in ("ready", "end"):
                     self.printed.clear()
                     control.send(None)
-            elif out in ready:
-                self._drain(out, self.printed)
-            elif not ready and left <= 0:
+            elif left <= 0:
                 self._stop("Deadline", f"the block did not end within {limit:g} s")
             if len(self.printed) > self.config.max_output:
                 limit = f"{self.config.max_output:,} bytes"
                 self._stop("TooMuchOutput", f"the block printed more than {limit}")
 
     def _timeout(self) -> float:
+        if not self.ready:
+            return max(_START, self.config.timeout)
         options = self.current.options if self.current else {}
         return options.get("timeout", self.config.timeout)
 
     def _handle(self, what: str, *content) -> None:  # noqa: ANN002
         if what == "ready":
+            self.ready = True
             self.run.failure = content[0]
         elif what == "start":
             self.current = self.blocks[content[0]]
@@ -217,13 +227,13 @@ class _Reader:
 def clean(text: str) -> str:
     """Return printed text as it is recorded: last frames of progress bars, no colours.
 
-    Trailing blanks and blank lines at the end are dropped, as are control characters.
+    Tabs become blanks; trailing blanks, blank lines at the end and control characters are dropped.
     """
     text = _ANSI.sub("", text).replace("\r\n", "\n")
     lines = []
     for line in text.split("\n"):
         frames = [frame for frame in line.split("\r") if frame.strip()]
-        lines.append(_CONTROL.sub("", frames[-1] if frames else "").rstrip())
+        lines.append(_CONTROL.sub("", frames[-1] if frames else "").expandtabs().rstrip())
     return "\n".join(lines).rstrip("\n")
 
 

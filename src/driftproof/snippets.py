@@ -16,8 +16,11 @@ _BLOCK = re.compile(r"\{?\s*\.?(python|output)\b")
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a UTF-8 file without their endings; CR LF counts as one ending."""
-    return path.read_bytes().decode("utf-8").replace("\r\n", "\n").split("\n")
+    """Return the lines of a UTF-8 file without their endings; CR LF counts as one ending.
+
+    A byte order mark is dropped.
+    """
+    return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").split("\n")
 
 
 def read_region(config: Config, file: str) -> tuple[str, str, int] | str:

@@ -9,22 +9,23 @@ from __future__ import annotations
 import builtins
 import ctypes
 import importlib
+import io
 import linecache
 import os
 import random
-import signal
 import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import FileFinder, SourceFileLoader
 from multiprocessing.connection import Connection
 from typing import Any
 
-from driftproof import figures
+from driftproof import family, figures
 from driftproof.observe import Observer
+
+_IONBF = 2
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Failure:
 def run_page(job: Job, folder: str, control: Connection, out: Connection, err: Connection) -> None:
     """Run a page and report each step through `control`; never returns."""
     os.setsid()
-    _end_with_parent()
+    family.end_with_server()
     with open(os.devnull) as closed:
         os.dup2(closed.fileno(), 0)
     os.dup2(out.fileno(), 1)
@@ -83,6 +84,7 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = _unbuffered(1)
     sys.stderr = _unbuffered(2)
+    _unbuffer_c()
     os.environ.clear()
     os.environ.update(job.environment)
     _enter(job, folder)
@@ -122,24 +124,28 @@ def _run(job: Job, control: Connection, observer: Observer) -> None:
 def _run_step(job: Job, step: Step, namespace: dict[str, Any]) -> tuple[Failure | None, Any]:
     code = "\n" * (step.first - 1) + step.code
     linecache.cache[step.file] = (len(code), None, code.splitlines(keepends=True), step.file)
-    before = set(threading.enumerate())
+    before, page = set(threading.enumerate()), os.getpid()
     figures.drawn.clear()
     failure = None
     try:
         exec(compile(code, step.file, "exec", dont_inherit=True), namespace)
     except BaseException as error:
         if step.raises and type(error).__name__ == step.raises.split(".")[-1]:
-            print(f"{type(error).__name__}: {error}")
+            print(f"{type(error).__name__}: {_text(error)}")
         else:
             failure = _failure(error, job, step.file, step.first)
     else:
         if step.raises:
             failure = Failure("NotRaised", f"{step.raises} was declared", step.file, step.first)
-    _flush()
+    if os.getpid() != page:
+        os._exit(0)  # a process that the block forked must not go on as the page
     left = [thread.name for thread in threading.enumerate() if thread not in before]
     if failure is None and left:
-        message = f"the block left {', '.join(left)} running"
+        message = f"the block left the thread {', '.join(left)} running"
         failure = Failure("ThreadLeft", message, step.file, step.first)
+    if failure is None and family.children(page):
+        message = "the block left a process running that it started"
+        failure = Failure("ProcessLeft", message, step.file, step.first)
     if failure is None and len(figures.drawn) > 1:
         message = "a block shows one figure; split it"
         failure = Failure("FigureError", message, step.file, step.first)
@@ -152,9 +158,10 @@ def _evaluate(text: str, namespace: dict[str, Any]) -> Any:
         value = eval(text.strip(), namespace)
         value = value.item() if hasattr(value, "item") else value
     except BaseException as error:
-        return Failure(type(error).__name__, str(error), "", 0)
-    if isinstance(value, bool | int | float | str):
-        return value
+        return Failure(type(error).__name__, _text(error), "", 0)
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)  # what the page made of it stays here
     return Failure("TypeError", f"it is a {type(value).__name__}, not a number or text", "", 0)
 
 
@@ -171,9 +178,14 @@ def _failure(error: BaseException, job: Job, file: str, line: int) -> Failure:
         if not frames:
             file, line = _own(error.filename, job), error.lineno or line
         frames.append(at)
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    message = error.msg if isinstance(error, SyntaxError) else _text(error)
     return Failure(type(error).__name__, message.replace(job.root + os.sep, ""), file, line,
                    tuple(frames))  # fmt: skip
+
+
+def _text(error: BaseException) -> str:
+    """Return the text of an exception, also of one that fails to say it."""
+    return str(traceback.TracebackException(type(error), error, None))
 
 
 def _own(filename: str, job: Job) -> str:
@@ -201,12 +213,6 @@ def _enter(job: Job, folder: str) -> None:
     sys.argv[:] = [""]
 
 
-def _end_with_parent() -> None:
-    """Have Linux kill this process when the fork server ends, however that happens."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
 class _FromSource(SourceFileLoader):
     """Compiles what it imports: a byte-code file goes stale within a second unnoticed."""
 
@@ -221,13 +227,17 @@ def _only_under(source: str, path: str) -> str:
     return path
 
 
-def _unbuffered(descriptor: int) -> Any:
-    return open(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="",
-                closefd=False, buffering=1)  # fmt: skip
+def _unbuffered(descriptor: int) -> io.TextIOWrapper:
+    """Return a stream whose text is in the pipe at once, in order with what others write there."""
+    raw: Any = io.FileIO(descriptor, "w", closefd=False)
+    return io.TextIOWrapper(
+        raw, encoding="utf-8", errors="backslashreplace", newline="", write_through=True
+    )
 
 
-def _flush() -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    fflush: Callable[[None], int] = ctypes.CDLL(None).fflush
-    fflush(None)
+def _unbuffer_c() -> None:
+    """Do the same for what C code prints."""
+    libc = ctypes.CDLL(None)
+    for name in ("stdout", "__stdoutp"):  # Linux, macOS
+        if hasattr(libc, name):
+            libc.setvbuf(ctypes.c_void_p.in_dll(libc, name), None, _IONBF, 0)

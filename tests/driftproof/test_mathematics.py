@@ -179,6 +179,11 @@ def test_markup_in_a_formula_is_text() -> None:
     assert "&lt;b&gt;" in html(r"$\text{<b>}$")
 
 
+def test_operators_of_scripts_stand_close() -> None:
+    assert '<mo lspace="0" rspace="0">−</mo>' in html("$h_{t-1}$")
+    assert "<mo>−</mo>" in html("$t-1$")
+
+
 def test_alternative_text_with_a_formula_stays_text() -> None:
     assert 'alt="the state ht"' in html("![the state $h_t$](h.svg)")
 

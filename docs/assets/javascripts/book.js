@@ -7,7 +7,8 @@ document$.subscribe(() => {
     nav.setAttribute("aria-label", `Code ${i + 1}`);
   });
 
-  const scrollers = ".driftproof-formula, .md-typeset__scrollwrap, .md-typeset pre > code";
+  const scrollers =
+    ".driftproof-formula, .driftproof-figure, .md-typeset__scrollwrap, .md-typeset pre > code";
   document.querySelectorAll(scrollers).forEach((element) => {
     if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
   });

@@ -1,0 +1,74 @@
+"""The processes that a page starts: found and ended, so that none outlives its page.
+
+Works on Linux, by /proc and prctl; elsewhere a page's process group is all that is ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Container
+from contextlib import suppress
+from multiprocessing import forkserver
+from pathlib import Path
+
+_ROUNDS = 200
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def children(pid: int) -> list[int]:
+    """Return the living children of a process."""
+    found = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += [int(child) for child in thread.read_text().split()]
+    return [child for child in found if _state(child) not in ("", "Z")]
+
+
+def end_children(pid: int, spare: Container[int] = ()) -> None:
+    """Kill the children of a process, those that it adopts meanwhile too, except some."""
+    for _ in range(_ROUNDS):
+        found = [child for child in children(pid) if child not in spare]
+        if not found:
+            return
+        for child in found:
+            with suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+def end_orphans(spare: Container[int]) -> None:
+    """Kill what ended pages have left to the fork server; `spare` are the pages that run."""
+    server = forkserver._forkserver._forkserver_pid
+    if server is not None:
+        end_children(server, spare)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of descendants that lose theirs."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_server() -> None:
+    """Have this process end when the fork server does, which ends with the build."""
+    alive = forkserver._forkserver._forkserver_alive_fd
+    if alive is not None:  # held by each page, it would keep the server running
+        os.close(alive)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _state(pid: int) -> str:
+    """Return the letter of a process's state, "" if there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
+    except OSError:
+        return ""
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value)
