@@ -25,6 +25,7 @@ class Config:
         clean_state: `module:function` called in the page's process before its first block.
         environment: Variables set in every page's process.
         device_variable: Environment variable through which a run asks for another device.
+        examples: Pages whose prose holds numbers as examples, which need not be bound.
         timeout: Seconds a block may take, unless it says otherwise.
         max_output: Bytes a block may print.
     """
@@ -38,6 +39,7 @@ class Config:
     clean_state: str = ""
     device_variable: str = "DRIFTPROOF_DEVICE"
     environment: dict[str, str] = field(default_factory=dict)
+    examples: tuple[str, ...] = ()
     timeout: float = 120.0
     max_output: int = 1_000_000
 

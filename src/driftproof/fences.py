@@ -93,7 +93,7 @@ class _Finder(SuperFencesBlockPreprocessor):
         return result
 
     def _accept(self, m: re.Match[str]) -> bool:
-        header = m.group(0)[len(m.group("fence")) :].strip()
+        header = m.group(0)[len(m.group("fence")) :].strip(" \t")
         if m.group("fence") in header:
             return False  # code in a sentence
         self.header = header
@@ -154,13 +154,17 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
         remaining = preprocessor.run(remaining)
     root: Any = md.parser.parseDocument(remaining).getroot()
     md.treeprocessors["footnote"].run(root)
-    shown = ElementTree.tostring(root, encoding="unicode")
-    stash = [str(block) for block in md.htmlStash.rawHtmlBlocks]
+    shown = _as_text(root)
+    stash = [_as_text(block) for block in md.htmlStash.rawHtmlBlocks]
     while match := HTML_PLACEHOLDER_RE.search(shown):
         shown = shown.replace(match.group(0), stash[int(match.group(1))])
     live = set(re.findall(r"<fence (\d+)>", re.sub(r"(?s)<!--.*?-->", "", shown)))
     fences = [replace(f, live=str(i) in live) for i, f in enumerate(finder.finder.fences)]
     return fences, sorted(finder.finder.broken, key=lambda broken: broken.start)
+
+
+def _as_text(block: Any) -> str:
+    return block if isinstance(block, str) else ElementTree.tostring(block, encoding="unicode")
 
 
 def blanked(lines: list[str], fences: list[Fence]) -> list[str]:

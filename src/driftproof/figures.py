@@ -37,7 +37,7 @@ _PLAIN = (
     (re.compile(r'<g id="[^"]*"'), "<g"),  # ids occur once on a page; nothing refers to these
     (re.compile(r"font-family: [^;\"]*;? ?"), ""),
     (re.compile(r"(?<=[: \"])(?:#000000|black)\b"), "currentColor"),
-    (re.compile(r"<text (?![^>]*fill)"), '<text fill="currentColor" '),
+    (re.compile(r"<text\b(?![^>]*fill)"), '<text fill="currentColor"'),
 )
 """Makes matplotlib's SVG fit into a page: its fonts, its colour of text, no styles of its own."""
 

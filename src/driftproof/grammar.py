@@ -37,7 +37,7 @@ def parse_page(config: Config, path: str) -> Page:
 
 def parse_text(config: Config, path: str, lines: list[str]) -> Page:
     """Parse a page from its lines."""
-    page = Page(path, lines)
+    page = Page(path, lines, is_of_examples=path in config.examples)
 
     def problem(code: str, line: int, message: str, hint: str) -> None:
         page.problems.append(Problem(code, path, line, message, hint))
@@ -69,9 +69,10 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
 
 def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
     previous: Block | None = None
+    understood = True
     seen: dict[str, int] = {}
     for fence in fences:
-        language = ""
+        language, was_understood, understood = "", understood, True
         try:
             language, options = parse_header(fence.header)
         except OptionError as error:
@@ -79,15 +80,15 @@ def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
                 page.problems.append(
                     Problem(error.code, page.path, fence.start + 1, error.message, error.hint)
                 )
-            options = {}
+            understood, options = False, {}
         page.fences.append((language, fence))
         if not fence.live:
             continue
         if language == "python":
             previous = _read_block(config, page, fence, options)
             page.blocks.append(previous)
-            if "id" in options and seen.setdefault(previous.anchor, previous.line) < previous.line:
-                first = seen[previous.anchor]
+            first = seen.setdefault(previous.anchor, previous.line)
+            if first < previous.line:
                 page.problems.append(
                     Problem(
                         "duplicate-id",
@@ -97,7 +98,7 @@ def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
                         "ids are unique on a page",
                     )
                 )
-        elif language == "output":
+        elif language == "output" and was_understood:
             _read_output(page, fence, options, previous)
             previous = None
         else:

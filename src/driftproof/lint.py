@@ -32,10 +32,13 @@ _YEARS = range(1940, 2031)
 
 def unbound_numbers(page: Page) -> list[Problem]:
     """Return a problem for each number in the page's prose that could go stale unnoticed."""
+    if page.is_of_examples:
+        return []
     known = list(known_numbers(page))
     lines = [(page.path, i, text) for i, text in enumerate(page.prose, 1)]
     for fence in (fence for language, fence in page.fences if language == "math" and fence.live):
-        lines += [(page.path, i, text) for i, text in enumerate(fence.body, fence.start + 2)]
+        body = enumerate((f"${text}$" for text in fence.body), fence.start + 2)
+        lines += [(page.path, i, text) for i, text in body]
     return [
         Problem(
             "unbound-number",
@@ -52,26 +55,29 @@ def unbound_numbers(page: Page) -> list[Problem]:
 
 def malformed_formulas(page: Page) -> list[Problem]:
     """Return a problem for each formula of the page that cannot be converted."""
+    problems = []
     found = [
-        (fence.start + 1, "\n".join(fence.body), True)
+        (page.path, fence.start + 2, "\n".join(fence.body), True)
         for language, fence in page.fences
         if language == "math" and fence.live
     ]
-    for paragraph in _PARAGRAPH.finditer("\n".join(page.prose)):
+    lines = [(page.path, i, text) for i, text in enumerate([*page.prose, ""], 1)] + page.shared
+    for paragraph in _PARAGRAPH.finditer("\n".join(text for *_, text in lines)):
         text = without_code_spans(paragraph[0])
         for match in FORMULA.finditer(text):
-            line = paragraph.string.count("\n", 0, paragraph.start() + match.start())
-            tex = match["display"] or match["inline"] or ""
-            found.append((line, tex, match["inline"] is None))
-    problems = []
-    for line, tex, display in found:
+            index = paragraph.string.count("\n", 0, paragraph.start() + match.start())
+            path, line, _ = lines[index]
+            if match["stray"]:
+                problems.append(Problem("formula", path, line, "this `$$` has no partner"))
+            else:
+                tex = match["display"] or match["inline"]
+                found.append((path, line, tex, match["inline"] is None))
+    for path, line, tex, display in found:
         try:
             render(tex, display)
         except MathematicsError as error:
             hint = f"in {tex.strip()!r}"
-            problems.append(
-                Problem("formula", page.path, line + 1 + error.line, error.message, hint)
-            )
+            problems.append(Problem("formula", path, line + error.line, error.message, hint))
     return problems
 
 
@@ -82,6 +88,7 @@ def checked_numbers(text: str) -> list[Number]:
     """
     if _CITED.search(text):
         return []
+    text = FORMULA.sub(lambda m: m[0].replace("-", "\u2212"), text)  # there, no hyphen
     for pattern in _NOT_PROSE:
         text = pattern.sub(lambda m: " " * len(m.group(0)), text)
     return [number for number in find_numbers(text) if not _is_free(number)]

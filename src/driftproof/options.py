@@ -13,10 +13,10 @@ Check = Callable[[str], Any]
 Options = dict[str, Any]
 """Option values by name, converted to what they mean."""
 
-_TOKEN = re.compile(r"""\s*([A-Za-z][\w-]*)=("[^"]*"|'[^']*')(?=\s|$)""")
-_BRACES = re.compile(r"\{\s*\.?([\w#.+-]+)\s*(.*?)\s*\}")
-_LANGUAGE = re.compile(r"\.?([\w#.+-]+)(?=\s|$)")
-_PYTHON_BY_ANOTHER_NAME = re.compile(r"(?i)(i?python|py)\d*|pycon|pyodide")
+_TOKEN = re.compile(r"""[ \t]*([A-Za-z][\w-]*)=("[^"]*"|'[^']*')(?=[ \t]|$)""")
+_BRACES = re.compile(r"\{[ \t]*\.([\w#+-]+)(?=[ \t}])(.*)\}")
+_LANGUAGE = re.compile(r"\.?([\w#.+-]+)(?=[ \t]|$)")
+_PYTHON_BY_ANOTHER_NAME = re.compile(r"(?i)(i?python|py)\d*|py(con|i|odide)|python-(console|repl)")
 
 
 class OptionError(Exception):
@@ -88,6 +88,7 @@ SHOWN = {
     "linenums": PYTHON["linenums"],
 }
 """What a fence of any other language may say; SuperFences takes no more without braces."""
+_LANGUAGES: dict[str, dict[str, Check]] = {"python": PYTHON, "output": OUTPUT, "math": {}}
 
 
 def parse_header(header: str) -> tuple[str, Options]:
@@ -100,7 +101,11 @@ def parse_header(header: str) -> tuple[str, Options]:
         OptionError: The header is not of the grammar.
     """
     if "`" in header:
-        raise OptionError("fence-header", "a back-tick after the fence ends it on GitHub")
+        raise OptionError(
+            "fence-header",
+            "GitHub takes a fence with a back-tick after it for text",
+            "leave it out",
+        )
     if header.partition("=")[0].strip("{").count("{"):
         raise OptionError(
             "fence-header",
@@ -112,19 +117,15 @@ def parse_header(header: str) -> tuple[str, Options]:
     else:
         match = _LANGUAGE.match(header)
         language, rest = (match[1], header[match.end() :]) if match else ("", header)
-    if language != "python" and _PYTHON_BY_ANOTHER_NAME.fullmatch(language):
-        raise OptionError(
-            "fence-language",
-            f"a fence in {language!r} would never run",
-            'write `python`, with exec="off" and a reason if it must not run',
-        )
-    known = {"python": PYTHON, "output": OUTPUT}.get(language, SHOWN)
+    known = _LANGUAGES.get(language, SHOWN)
+    if known is SHOWN:
+        _refuse_misspelt(language)
     values: Options = {}
     position = 0
-    while position < len(rest) and rest[position:].strip():
+    while rest[position:].strip(" \t"):
         token = _TOKEN.match(rest, position)
         if token is None:
-            _not_understood(rest[position:].strip(), language, known)
+            _not_understood(rest[position:], language, known)
         name, value = token[1], token[2][1:-1]
         if name not in known:
             _unknown(name, language, known)
@@ -138,10 +139,23 @@ def parse_header(header: str) -> tuple[str, Options]:
     return language, values
 
 
+def _refuse_misspelt(language: str) -> None:
+    if _PYTHON_BY_ANOTHER_NAME.fullmatch(language):
+        raise OptionError(
+            "fence-language",
+            f"a fence in {language!r} would never run",
+            'write `python`, with exec="off" and a reason if it must not run',
+        )
+    if near := difflib.get_close_matches(language.lower(), _LANGUAGES, 1, cutoff=0.8):
+        raise OptionError(
+            "fence-language", f"no language is called {language!r}", f"did you mean {near[0]!r}?"
+        )
+
+
 def _unknown(name: str, language: str, known: dict[str, Check]) -> NoReturn:
     near = difflib.get_close_matches(name.lstrip("."), known, n=1)
-    what = f"a `{language}` fence" if language else "a fence without a language"
-    hint = f"did you mean {near[0]!r}?" if near else f"it knows {', '.join(sorted(known))}"
+    what = f"the `{language}` fence" if language else "the fence without a language"
+    hint = f"did you mean {near[0]!r}?" if near else f"it knows {', '.join(known) or 'none'}"
     raise OptionError("unknown-option", f"{what} has no option {name!r}", hint)
 
 
@@ -157,5 +171,5 @@ def _not_understood(rest: str, language: str, known: dict[str, Check]) -> NoRetu
     raise OptionError(
         "fence-header",
         f"{word!r} after the fence is not understood, and the fence would be shown as text",
-        f'options are written name="value": {", ".join(sorted(known))}',
+        f'options are written name="value": {", ".join(known) or "here, none"}',
     )

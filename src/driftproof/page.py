@@ -135,6 +135,7 @@ class Page:
         prose: The same lines with fences, comments and front matter blanked out.
         fences: Every fence, live or not, in order, as the renderer will meet them.
         shared: Lines that `--8<--` brings in, with their file and line.
+        is_of_examples: Whether the numbers in its prose are examples, which need not be bound.
     """
 
     path: str
@@ -144,6 +145,7 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
     shared: list[tuple[str, int, str]] = field(default_factory=list)
+    is_of_examples: bool = False
     problems: list[Problem] = field(default_factory=list)
 
     @property

@@ -94,7 +94,7 @@ class _Parser:
         self.book = book
 
     def parse(self, text: str) -> list[Any]:
-        lines = text.split("\n")
+        lines = text.removeprefix("\ufeff").split("\n")
         page = next((p for p in self.book.pages.values() if p.lines == lines), None)
         return [
             SimpleNamespace(

@@ -31,6 +31,14 @@ from driftproof.results import Report, value_of
 from driftproof.worker import Failure
 
 _INCLUDE_MARKER = re.compile(r"^(\s*)(?=;*-+8<-+)")
+_RULE = re.compile(r":?-+:?")
+_ALIGNED = {
+    (False, False): "",
+    (True, False): ' align="left"',
+    (False, True): ' align="right"',
+    (True, True): ' align="center"',
+}
+_HEAD = 'th scope="col"'
 
 
 @dataclass
@@ -84,10 +92,9 @@ class _Begin(Preprocessor):
         vars(self.md)["driftproof"] = _Rendering(view)
         offset = len(page.lines) - len(lines)
         lines = list(lines)
-        for language, fence in page.fences:
-            if language == "output":
-                for index in range(fence.start + 1 - offset, fence.end - offset):
-                    lines[index] = _INCLUDE_MARKER.sub(r"\1;", lines[index])
+        for _, fence in page.fences:
+            for index in range(fence.start + 1 - offset, fence.end - offset):
+                lines[index] = _INCLUDE_MARKER.sub(r"\1;", lines[index])
         return lines
 
 
@@ -227,14 +234,20 @@ def _cells(row: str) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> str:
-    head, *body = [row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
-    cells = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
-    )
+    """Return rows as an HTML table; a row of dashes, as in Markdown, aligns the columns."""
+    rules = [row for row in rows if all(_RULE.fullmatch(cell) for cell in row)]
+    aligned = [_ALIGNED[c.startswith(":"), c.endswith(":")] for c in rules[0]] if rules else []
+    head, *body = [row for row in rows if row not in rules]
+
+    def line(row: list[str], tag: str) -> str:
+        styles = [*aligned, *[""] * len(row)]
+        cells = zip(row, styles, strict=False)
+        return "".join(f"<{tag}{style}>{escape(cell)}</{tag[:2]}>" for cell, style in cells)
+
+    lines = "".join(f"<tr>{line(row, 'td')}</tr>" for row in body)
     return (
         '<div class="driftproof-table" tabindex="0"><table>'
-        f"<thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table></div>"
+        f"<thead><tr>{line(head, _HEAD)}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 

@@ -165,10 +165,12 @@ class _Reader:
                     message = control.recv()
                 except (EOFError, ConnectionError):
                     return
-                self._drain(out, self.printed)  # what it printed last
+                self._drain(out, self.printed)  # what it wrote last
+                self._drain(err, self.complained)
                 self._handle(*message)
-                if message[0] in ("ready", "end"):
+                if message[0] in ("ready", "end") and self.run.failure is None:
                     self.printed.clear()
+                    self.complained.clear()
                     control.send(None)
             elif left <= 0:
                 self._stop("Deadline", f"the block did not end within {limit:g} s")
@@ -188,7 +190,6 @@ class _Reader:
             self.run.failure = content[0]
         elif what == "start":
             self.current = self.blocks[content[0]]
-            self.complained.clear()
         elif what == "end":
             number, failure, figure = content
             self.run.outputs[number] = clean(self.printed.decode("utf-8", "replace"))

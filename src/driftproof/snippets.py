@@ -7,12 +7,12 @@ from pathlib import Path
 
 from driftproof.config import Config
 from driftproof.fences import blanked, find_fences
+from driftproof.options import OptionError, parse_header
 from driftproof.page import Page
 from driftproof.problem import Problem
 
 INCLUDE = re.compile(r"^(?P<space>\s*)-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
 _REGION = re.compile(r"^\s*# --8<-- \[(start|end): *([\w-]+)\]\s*$")
-_BLOCK = re.compile(r"\{?\s*\.?(python|output)\b")
 
 
 def read_lines(path: Path) -> list[str]:
@@ -29,7 +29,10 @@ def read_region(config: Config, file: str) -> tuple[str, str, int] | str:
     path = (config.root / config.snippets / name).resolve()
     if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
         return f"there is no {config.snippets}/{name}"
-    lines = read_lines(path)
+    try:
+        lines = read_lines(path)
+    except UnicodeDecodeError:
+        return f"{config.snippets}/{name} is not UTF-8"
     start, end = 0, len(lines)
     if region:
         marks = {m[1]: i for i, t in enumerate(lines) if (m := _REGION.match(t)) and m[2] == region}
@@ -71,10 +74,14 @@ def _include(
         problem(f"{config.snippets}/{name} includes itself")
         return
     file = config.relative(path)
-    lines = read_lines(path)
+    try:
+        lines = read_lines(path)
+    except UnicodeDecodeError:
+        problem(f"{file} is not UTF-8")
+        return
     fences, broken = find_fences(lines)
     bad = [fence.start for fence in broken]
-    bad += [f.start for f in fences if f.live and _BLOCK.match(f.header)]
+    bad += [fence.start for fence in fences if fence.live and not _is_plain(fence.header)]
     if bad:
         problem(
             f"{file}:{min(bad) + 1} holds a fence that the page cannot run",
@@ -89,3 +96,10 @@ def _include(
             problem(f"{file}:{i + 1} binds a number, which shared prose cannot")
         else:
             page.shared.append((file, i + 1, content))
+
+
+def _is_plain(header: str) -> bool:
+    try:
+        return parse_header(header)[0] not in ("python", "output")
+    except OptionError:
+        return False

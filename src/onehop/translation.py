@@ -23,11 +23,16 @@ _NOUNS: dict[str, list[Pair]] = {
     "le": [("chat", "cat"), ("chien", "dog"), ("cheval", "horse"), ("loup", "wolf")],
     "la": [("vache", "cow"), ("souris", "mouse"), ("poule", "hen"), ("chèvre", "goat")],
 }
-_FORMS = ["noir noire", "blanc blanche", "gris grise", "brun brune", "lent lente"]
-_COLOURS = ["black", "white", "grey", "brown", "slow"]
+_FORMS = {
+    "black": ("noir", "noire"),
+    "white": ("blanc", "blanche"),
+    "grey": ("gris", "grise"),
+    "brown": ("brun", "brune"),
+    "slow": ("lent", "lente"),
+}
 _ADJECTIVES: dict[str, list[Pair]] = {
-    article: [(forms.split()[i], english) for forms, english in zip(_FORMS, _COLOURS, strict=True)]
-    for i, article in enumerate(_NOUNS)
+    "le": [(masculine, english) for english, (masculine, _) in _FORMS.items()],
+    "la": [(feminine, english) for english, (_, feminine) in _FORMS.items()],
 }
 _INTRANSITIVE = [("dort", "sleeps"), ("court", "runs"), ("saute", "jumps"), ("mange", "eats")]
 _TRANSITIVE = [("voit", "sees"), ("suit", "follows"), ("entend", "hears"), ("aime", "likes")]

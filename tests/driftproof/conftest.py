@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,12 @@ class Project:
         """Write mkdocs.yml and a theme of one template."""
         self.write("mkdocs.yml", settings)
         self.write("theme/main.html", TEMPLATE)
+
+    def add_failing(self, **settings: Any) -> None:
+        """Copy the pages that fail, each in its own way, into the project."""
+        shutil.copytree(Path(__file__).parent / "failing", self.root, dirs_exist_ok=True)
+        self.write("src/broken.py", "first = 1\nsecond = = 2\n")
+        self.configure(max_output=20_000, **settings)
 
     def command(
         self, module: str, *arguments: str, **variables: str

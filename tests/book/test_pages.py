@@ -1,0 +1,105 @@
+"""Every page is reachable, every public object is in the reference, every block runs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import driftproof
+import onehop
+from driftproof.check import check
+from driftproof.config import load
+from driftproof.results import Report
+
+CONFIG = load(Path(__file__).parent)
+ROOT = CONFIG.root
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads mkdocs.yml without importing what its tags name."""
+
+
+_Loader.add_multi_constructor("", lambda loader, suffix, node: None)
+
+
+def nav_pages() -> list[str]:
+    def leaves(entry: Any) -> Iterator[str]:
+        if isinstance(entry, str):
+            yield entry
+        for inner in entry.values() if isinstance(entry, dict) else entry:
+            if not isinstance(entry, str):
+                yield from leaves(inner)
+
+    nav = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)["nav"]
+    return list(leaves(nav))
+
+
+def modules(package: Any) -> list[str]:
+    return [f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__)]
+
+
+def public_objects(name: str) -> list[str]:
+    module = importlib.import_module(name)
+    return [
+        key
+        for key, value in vars(module).items()
+        if not key.startswith("_")
+        and (inspect.isfunction(value) or inspect.isclass(value))
+        and value.__module__ == name
+    ]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return check(CONFIG)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    pages = [page.removeprefix(f"{CONFIG.docs}/") for page in CONFIG.pages()]
+    assert pages == sorted(nav_pages())
+
+
+@pytest.mark.parametrize("name", modules(onehop))
+def test_every_module_of_the_book_has_its_reference_page(name: str) -> None:
+    page = (ROOT / CONFIG.docs / "reference" / f"{name}.md").read_text("utf-8")
+    assert re.findall(r"^::: (\S+)$", page, re.MULTILINE) == [name]
+    assert f"# {name} " in page
+
+
+@pytest.mark.parametrize("name", modules(onehop))
+def test_every_public_object_of_the_book_says_what_it_is(name: str) -> None:
+    module = importlib.import_module(name)
+    found = public_objects(name)
+    assert found, name
+    assert [key for key in found if not inspect.getdoc(getattr(module, key))] == []
+
+
+def test_every_module_of_the_engine_is_in_its_map() -> None:
+    page = (ROOT / CONFIG.docs / "reference" / "driftproof.md").read_text("utf-8")
+    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert sorted(re.findall(r"`(\w+)`", rows)) == sorted(
+        name.removeprefix("driftproof.") for name in modules(driftproof)
+    )
+
+
+def test_every_public_object_of_the_engine_is_in_the_reference() -> None:
+    page = (ROOT / CONFIG.docs / "reference" / "driftproof.md").read_text("utf-8")
+    named = {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
+    assert named == set(driftproof.__all__)
+
+
+def test_every_block_ran_and_took_time(report: Report) -> None:
+    counts = report.counts
+    assert counts["found"] == counts["shown"] + counts["elsewhere"] + counts["expected"]
+    assert counts["expected"] == counts["ran"] + counts["recalled"] == counts["agreed"]
+    for path, result in report.results.items():
+        seconds = result.run.seconds if result.run else {}
+        assert all(spent > 0 for spent in seconds.values()), path
