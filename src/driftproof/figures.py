@@ -56,7 +56,8 @@ def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> N
             `(values, format)` with a format such as ".2e"; floats are rounded to ".3g" without one.
 
     Raises:
-        ValueError: Empty texts, no columns, or columns of different lengths.
+        ValueError: Empty texts, no columns, columns of different lengths, or a name or a cell that
+            a table cannot hold: empty, or with a bar, a line break or two blanks side by side.
     """
     if not alt.strip() or not caption.strip():
         raise ValueError("a figure needs an alternative text (alt) and a caption")
@@ -70,12 +71,13 @@ def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> N
 def _cells(name: str, column: Column) -> list[str]:
     paired = isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], str)
     values, form = column if paired else (column, "")
-    if re.search(r"\s{2,}|\|", name) or not name.strip():
-        raise ValueError(f"{name!r} cannot name a column")
     cells = []
     for value in values:
         value = value.item() if hasattr(value, "item") else value
-        cells.append(format(value, form or (".3g" if isinstance(value, float) else "")))
+        cells.append(format(value, form or (".3g" if isinstance(value, float) else "")).strip())
+    for text in (name, *cells):
+        if not text.strip() or re.search(r"\s{2,}|[\n\t|]", text):
+            raise ValueError(f"{text!r} cannot stand in the table of a figure")
     return cells
 
 

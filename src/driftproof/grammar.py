@@ -253,7 +253,7 @@ def _check_leaves(page: Page) -> None:
     for block in page.running:
         if block.tree is None:
             continue
-        refuse(loaded(block.tree) - block.assigned, block.line)
+        refuse(loaded(block.tree), block.line)
         for name in block.assigned:
             leaf.pop(name, None)
         if block.output and block.output.is_leaf:

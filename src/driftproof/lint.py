@@ -20,9 +20,9 @@ _NOT_PROSE = (
     re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"),
     re.compile(r"^\s*\[[^\]]+\]:\s.*"),
     re.compile(r"<https?:[^>]*>|https?://\S+"),
-    re.compile(r"\{:?\s*[#.][^{}]*\}"),
+    re.compile(r"\{:?\s*(?:[#.]|[\w-]+=\")[^{}]*\}"),
     re.compile(r"</?[A-Za-z][^<>]*>"),
-    re.compile(r"^[\s>]*(?:[-*+]\s+)?\d+[.)](?=\s)"),
+    re.compile(r"^[\s>]*(?:(?:[-*+]\s+)?\d+|#+\s+\d+(?:\.\d+)*)[.)](?=\s)"),
 )
 _PARAGRAPH = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
 _PRECISE = Context(prec=400)
@@ -44,7 +44,7 @@ def unbound_numbers(page: Page) -> list[Problem]:
             "unbound-number",
             path,
             line,
-            f"{number.text} is neither bound, printed, in the code, nor cited",
+            f"{text[number.start : number.end]} is neither bound, printed, in the code, nor cited",
             'write <data value="expression">…</data>, or print it, or cite its source on this line',
         )
         for path, line, text in lines + page.shared

@@ -18,6 +18,7 @@ from mkdocs.structure.pages import Page as SitePage
 from driftproof import config as settings
 from driftproof import render
 from driftproof.check import check
+from driftproof.fences import without_code_spans
 from driftproof.grammar import parse_page
 from driftproof.page import Page
 from driftproof.problem import DriftproofError, Problem
@@ -83,6 +84,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             raise PluginError(as_text(self.report))
         log.info(self.report.summary)
 
+    @event_priority(-100)
     def on_page_markdown(
         self, markdown: str, *, page: SitePage, config: MkDocsConfig, files: Files
     ) -> None:
@@ -93,6 +95,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         )
         self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path
 
+    @event_priority(-100)
     def on_page_content(
         self, html: str, *, page: SitePage, config: MkDocsConfig, files: Files
     ) -> None:
@@ -116,7 +119,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         for page in (file.page for file in files.documentation_pages()):
             if page is not None:
                 page.validate_anchor_links(files=files, log_level=config.validation.links.anchors)
-        problems = self.warnings.stop(self.pages)
+        docs = f"{self.settings.docs}/"
+        problems = self.warnings.stop({p.removeprefix(docs): q for p, q in self.pages.items()})
         if self.serving:
             self._verify(problems)
         elif problems:
@@ -175,12 +179,13 @@ class _Warnings(logging.Handler):
 
 
 def _located(message: str, pages: dict[str, Page]) -> Problem:
-    """Give a warning about a link its page and line."""
+    """Give a warning about a link its page, by its path under docs, and line."""
     match = _LINK.search(message)
-    page = next(
-        (p for path, p in pages.items() if match and path.endswith(f"/{match['file']}")), None
-    )
+    page = pages.get(match["file"]) if match else None
     if match is None or page is None:
         return Problem("mkdocs", "mkdocs.yml", 1, message)
-    line = next((i for i, text in enumerate(page.lines, 1) if match["link"] in text), 1)
-    return Problem("link", page.path, line, message.partition(" contains ")[2].rstrip("."))
+    target = re.compile(rf"""(?:[(<"'\s]){re.escape(match["link"])}(?:$|[)>"'\s])""")
+    prose = without_code_spans("\n".join(page.prose)).split("\n")
+    lines = [(page.path, i, text) for i, text in enumerate(prose, 1)] + page.shared
+    path, line = next(((p, i) for p, i, text in lines if target.search(text)), (page.path, 1))
+    return Problem("link", path, line, message.partition(" contains ")[2].rstrip("."))

@@ -153,14 +153,14 @@ def _refuse_misspelt(language: str) -> None:
 
 
 def _unknown(name: str, language: str, known: dict[str, Check]) -> NoReturn:
-    near = difflib.get_close_matches(name.lstrip("."), known, n=1)
+    near = difflib.get_close_matches(name.lower().lstrip("."), known, n=1)
     what = f"the `{language}` fence" if language else "the fence without a language"
     hint = f"did you mean {near[0]!r}?" if near else f"it knows {', '.join(known) or 'none'}"
     raise OptionError("unknown-option", f"{what} has no option {name!r}", hint)
 
 
 def _not_understood(rest: str, language: str, known: dict[str, Check]) -> NoReturn:
-    word = rest.split()[0]
+    word = re.split(r"[ \t]", rest.strip(" \t"))[0]
     name = word.split("=")[0]
     if "=" in word and name in known:
         raise OptionError(

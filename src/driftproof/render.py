@@ -30,7 +30,6 @@ from driftproof.page import Block, Bound, Output, Page
 from driftproof.results import Report, value_of
 from driftproof.worker import Failure
 
-_INCLUDE_MARKER = re.compile(r"^(\s*)(?=;*-+8<-+)")
 _RULE = re.compile(r":?-+:?")
 _ALIGNED = {
     (False, False): "",
@@ -94,8 +93,20 @@ class _Begin(Preprocessor):
         lines = list(lines)
         for _, fence in page.fences:
             for index in range(fence.start + 1 - offset, fence.end - offset):
-                lines[index] = _INCLUDE_MARKER.sub(r"\1;", lines[index])
+                lines[index] = _protected(lines[index], self.md)
         return lines
+
+
+def _protected(line: str, md: Markdown) -> str:
+    """Escape what pymdownx.snippets, where it is loaded, would take for a marker of its own."""
+    if "snippet" not in md.preprocessors:
+        return line
+    snippets: Any = md.preprocessors["snippet"]
+    if found := snippets.RE_ALL_SNIPPETS.match(line):
+        return f"{found['space']};{line[found.end('space') :]}"
+    if found := snippets.RE_SNIPPET_SECTION.match(line):
+        return f"{found['pre']};{line[found.end('pre') :]}"
+    return line
 
 
 class _Rendering:
@@ -172,20 +183,25 @@ def _placed(
     """Let markdown-exec place code and output as `source` says; it is given nothing to run."""
     from markdown_exec._internal.formatters.base import base_format
 
+    def protected(text: str) -> str:
+        return "\n".join(_protected(line, md) for line in text.split("\n"))
+
     placement = block.options["source"]
-    text = block.output.text if block.output else ""
+    text = protected(block.output.text) if block.output else ""
     console = placement == "console"
-    return base_format(
+    title = f"title-of-{block.number}"  # markdown-exec would quote the real one badly
+    html = base_format(
         language="python",
         run=lambda *_, **__: text if console else _format_output(rendering, block),
-        code=code,
+        code=protected(code),
         md=md,
         html=not console,
         source=placement,
         result="python" if console else "",
         update_toc=False,
-        extra=shown,
+        extra={**shown, "title": title} if "title" in shown else shown,
     )
+    return str(html).replace(title, escape(shown.get("title", "")), 1)
 
 
 def _format_output(rendering: _Rendering, block: Block) -> str:

@@ -5,6 +5,14 @@ additions of biases, `tanh` and `softmax` grow with a lower power of the width.
 `steps` is T and `width` is d; inputs are as wide as the states.
 """
 
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
+
 FLOPS_PER_MULTIPLY_ADD = 2
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
@@ -79,6 +87,18 @@ def feed_forward_parts(steps: int, width: int, batch: int = 1) -> dict[str, int]
     }
 
 
+def convolution_flops(steps: int, width: int, kernel: int, batch: int = 1) -> int:
+    """Return the FLOPs of a convolution over time, forward: `2 K T d^2` a sequence.
+
+    Args:
+        steps: length of the sequence; padding keeps it.
+        width: width of inputs and outputs.
+        kernel: how many neighbouring steps each output reads, K.
+        batch: number of sequences.
+    """
+    return product_flops(batch * steps, kernel * width, width)
+
+
 def rnn_flops(steps: int, width: int, batch: int = 1) -> int:
     """Return the FLOPs of a plain recurrent layer, forward: `4 T d^2` a sequence."""
     return sum(recurrent_parts("rnn", steps, width, batch).values())
@@ -108,3 +128,70 @@ def attention_flops(steps: int, width: int, batch: int = 1) -> int:
 def feed_forward_flops(steps: int, width: int, batch: int = 1) -> int:
     """Return the FLOPs of a feed-forward layer, forward: `16 T d^2` a sequence."""
     return sum(feed_forward_parts(steps, width, batch).values())
+
+
+def block_flops(steps: int, width: int, batch: int = 1) -> int:
+    """Return the FLOPs of a transformer block, forward: `24 T d^2 + 4 T^2 d` a sequence."""
+    return attention_flops(steps, width, batch) + feed_forward_flops(steps, width, batch)
+
+
+def crossover(
+    attention: Callable[[int, int], int], other: Callable[[int, int], int], width: int
+) -> int:
+    """Return the largest number of steps at which `attention` costs no more than `other`.
+
+    Args:
+        attention: FLOPs as a function of steps and width; a multiple of T plus a multiple of T^2.
+        other: the same, and in proportion to T, as recurrence is.
+        width: width of both.
+
+    Returns:
+        The length, below a billion; 0 if `attention` costs more at every length.
+    """
+    return bisect_right(
+        range(1, 1_000_000_000),
+        0,
+        key=lambda steps: attention(steps, width) - other(steps, width),
+    )
+
+
+def counted_flops(fn: Callable[[], object]) -> int:
+    """Return the FLOPs that torch's counter sees in a call to `fn`.
+
+    An operator that the counter has no formula for counts 0, and nothing says so: compare with one
+    of the formulas above, or look at `uncounted_operators`, before you believe it.
+
+    Args:
+        fn: the call; it takes nothing and its result is dropped.
+    """
+    with FlopCounterMode(display=False) as counter:
+        fn()
+    return counter.get_total_flops()
+
+
+def uncounted_operators(fn: Callable[[], object]) -> set[str]:
+    """Return the operators in a call to `fn` that torch's counter has no formula for, by name.
+
+    Views and elementwise operators are left out. What remains either moves data, as `stack` does,
+    or is work that `counted_flops` misses.
+
+    Args:
+        fn: the call; it takes nothing and its result is dropped.
+    """
+    with _Watch() as watch:
+        fn()
+    return watch.uncounted
+
+
+class _Watch(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.uncounted: set[str] = set()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        is_elementwise = torch.Tag.pointwise in func.tags
+        if not (func.is_view or is_elementwise or func.overloadpacket in flop_registry):
+            self.uncounted.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))

@@ -6,7 +6,7 @@ import re
 
 import markdown
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from driftproof.fences import CONTAINERS, Fence, blanked, find_fences, without_code_spans
@@ -213,8 +213,7 @@ def test_the_search_never_raises_and_stays_inside_the_file(lines: list[str]):
 @given(LINES)
 def test_what_is_live_is_what_superfences_renders(lines: list[str]):
     found, broken = find_fences([*lines, "", FENCE.partition("\n")[0], "x = 1", "```"])
-    if broken:
-        return
+    assume(not broken and all("`" not in fence.header for fence in found))
     shown: list[str] = []
 
     def take(source: str, *_: object, **__: object) -> str:
@@ -232,5 +231,5 @@ def test_what_is_live_is_what_superfences_renders(lines: list[str]):
     )
     html = re.sub(r"<!--.*?-->", "", html, flags=re.DOTALL)
     rendered = [shown[int(i)] for i in re.findall(r"<p>shown (\d+)\.</p>", html)]
-    parsed = ["\n".join(f.body) for f in found if f.live and f.header.split()[:1] == ["python"]]
+    parsed = ["\n".join(f.body) for f in found if f.live and f.header == "python"]
     assert sorted(rendered) == sorted(parsed)

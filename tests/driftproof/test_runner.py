@@ -1,6 +1,5 @@
 """What a page's blocks print, how they end, and what no other page ever sees of them."""
 
-import ctypes
 import os
 import re
 import sys
@@ -94,7 +93,9 @@ def test_a_stopped_page_takes_along_what_it_started(project):
 
 
 def test_a_block_that_forks_goes_on_once(project):
-    code = "import os\nif (child := os.fork()):\n    os.waitpid(child, 0)\nprint('here', flush=True)"
+    code = (
+        "import os\nif (child := os.fork()):\n    os.waitpid(child, 0)\nprint('here', flush=True)"
+    )
     result = run(project, code, "print('next')")
     assert "here\nhere" == result.outputs[1]
     assert "next" == result.outputs[2]
@@ -192,7 +193,9 @@ def test_a_declared_exception_is_output(project):
 
 
 def test_an_expression_has_a_plain_value(project):
-    code = "import enum\nclass Gate(enum.IntEnum):\n    FORGET = 3\ngate, share = Gate.FORGET, 0.065"
+    code = (
+        "import enum\nclass Gate(enum.IntEnum):\n    FORGET = 3\ngate, share = Gate.FORGET, 0.065"
+    )
     values = run(project, code, expressions=["gate", "share", "gate > 2", "missing", "[]"]).values
     assert (3, int) == (values["gate"], type(values["gate"]))
     assert (0.065, True) == (values["share"], values["gate > 2"])
