@@ -1,18 +1,20 @@
-"""Sweeps of "The clock": six ways to read a sequence, and a chain of steps against one product.
+"""Sweeps of "The clock": ways to read a sequence, a chain against one product, a training step.
 
-`python snippets/clock.py > snippets/clock_record.py` records them; it takes two minutes.
+`python snippets/clock.py > snippets/clock_record.py` records them; it takes a minute.
 """
 
 import datetime
 import statistics
-from collections.abc import Callable
 
 # --8<-- [start: ways]
+from collections.abc import Callable, Mapping
+
 import torch
 from torch import Tensor, nn
 
 from onehop.attention import MultiHeadSelfAttention
-from onehop.transformer import fused_attention
+from onehop.timing import seconds_per_call
+from onehop.transformer import TransformerBlock, fused_attention
 
 WIDTH = 64
 
@@ -32,19 +34,17 @@ def one_product(previous: Tensor, z: Tensor, W_h: Tensor) -> Tensor:
 
 
 def explicit_attention(layer: MultiHeadSelfAttention, x: Tensor) -> Tensor:
-    """One head, every step reading every step, with the matrix of weights written out."""
+    """One head; every step reads every step, and the matrix of weights is written out."""
     q, k, v = layer.query(x), layer.key(x), layer.value(x)
     return layer.output(torch.softmax(q @ k.mT / WIDTH**0.5, dim=-1) @ v)
 
 
 # --8<-- [end: ways]
 # --8<-- [start: race]
-from onehop.timing import seconds_per_call  # noqa: E402
-
 CPU = torch.device("cpu")
 
 
-def race(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+def race(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Least CPU seconds of each call; they take turns, so that what disturbs one disturbs all."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
@@ -54,7 +54,7 @@ def race(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float
 
 
 def readers(steps: int) -> dict[str, Callable[[], Tensor]]:
-    """Six ways to read one sequence, as calls that take nothing."""
+    """Six ways to read one sequence, as calls."""
     z, h_0 = torch.randn(1, steps, WIDTH), torch.zeros(1, WIDTH)
     W_h = torch.randn(WIDTH, WIDTH) / WIDTH**0.5
     layer = MultiHeadSelfAttention(WIDTH, heads=1)
@@ -82,50 +82,93 @@ def chain_over_product(width: int, batch: int, rounds: int, steps: int = 64) -> 
 
 
 # --8<-- [end: widths]
+# --8<-- [start: training]
+blocks = nn.Sequential(*(TransformerBlock(WIDTH, heads=4) for _ in range(2)))
+lstm = nn.LSTM(WIDTH, WIDTH, num_layers=3, batch_first=True)
+cells = nn.ModuleList(nn.LSTMCell(WIDTH, WIDTH) for _ in range(3))
+
+
+def step_by_step(x: Tensor) -> Tensor:
+    """The three LSTM layers as a loop in Python, all layers advancing together."""
+    zeros = torch.zeros(len(x), WIDTH)
+    states, outputs = [(zeros, zeros)] * len(cells), []
+    for y in x.unbind(1):
+        for layer, cell in enumerate(cells):
+            states[layer] = cell(y, states[layer])
+            y = states[layer][0]
+        outputs.append(y)
+    return torch.stack(outputs, 1)
+
+
+def trainers(steps: int, batch: int = 8) -> dict[str, Callable[[], None]]:
+    """Forward and backward through each of the three, as calls."""
+    x = torch.randn(batch, steps, WIDTH)
+    return {
+        "blocks": lambda: blocks(x).sum().backward(),
+        "nn.LSTM": lambda: lstm(x)[0].sum().backward(),
+        "step by step": lambda: step_by_step(x).sum().backward(),
+    }
+
+
+# --8<-- [end: training]
 PASSES, ROUNDS = 5, 7
 LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
 WIDTHS, BATCHES = [32, 64, 128, 256, 512], [1, 4, 16, 64]
+TRAINED = [32, 128, 512]
+
+
+def listed(values: list[float]) -> str:
+    return f"[{', '.join(f'{value:.3g}' for value in values)}]"
+
+
+def span(values: list[float]) -> str:
+    return f"({min(values):.3g}, {max(values):.3g})"
 
 
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     with torch.no_grad():
-        passes = [{T: race(readers(T), ROUNDS) for T in LENGTHS} for _ in range(PASSES)]
+        runs = [{T: race(readers(T), ROUNDS) for T in LENGTHS} for _ in range(PASSES)]
         ratios = {
-            (d, B): [chain_over_product(d, B, ROUNDS) for _ in range(PASSES)]
+            B: [[chain_over_product(d, B, ROUNDS) for _ in range(PASSES)] for d in WIDTHS]
             for B in BATCHES
-            for d in WIDTHS
         }
+    training = [{T: race(trainers(T), 3) for T in TRAINED} for _ in range(PASSES)]
     today, version = datetime.date.today().isoformat(), torch.__version__
+
     print("# --8<-- [start: sweep]")
     print(f"# Milliseconds a call on one core of an AMD EPYC, torch {version}, {today}:")
     print(f"# the median of {PASSES} passes, each the least of {ROUNDS} rounds.")
     print(f"lengths = {LENGTHS}")
     print("milliseconds = {")
-    for name in passes[0][LENGTHS[0]]:
-        medians = [statistics.median(run[T][name] for run in passes) * 1e3 for T in LENGTHS]
-        print(f'    "{name}": [{", ".join(f"{m:.3g}" for m in medians)}],')
+    for name in runs[0][LENGTHS[0]]:
+        medians = [statistics.median(run[T][name] for run in runs) * 1e3 for T in LENGTHS]
+        print(f'    "{name}": {listed(medians)},')
     print("}")
-    print("# Least and greatest of the passes' ratios of the chain to another, at each length.")
+    print("# Time of the chain over that of another way: least and greatest pass.")
     print("spread = {")
     for name in ("one product", "attention"):
-        pairs = []
-        for T in LENGTHS:
-            ratio = [run[T]["chain"] / run[T][name] for run in passes]
-            pairs.append(f"({min(ratio):.3g}, {max(ratio):.3g})")
-        print(f'    "{name}": [{", ".join(pairs)}],')
+        spans = (f"{T}: {span([r[T]['chain'] / r[T][name] for r in runs])}" for T in LENGTHS[2::2])
+        print(f'    "{name}": {{{", ".join(spans)}}},')
     print("}")
     print("# --8<-- [end: sweep]")
     print("# --8<-- [start: widths]")
-    print("# Time of the chain over that of one product, same machine and day, 64 steps.")
+    print("# Time of the chain over that of one product: medians, same machine and day.")
     print(f"widths = {WIDTHS}")
     print("chain_over_one = {  # by batch")
     for B in BATCHES:
-        medians = [statistics.median(ratios[d, B]) for d in WIDTHS]
-        print(f"    {B}: [{', '.join(f'{m:.3g}' for m in medians)}],")
+        print(f"    {B}: {listed([statistics.median(passes) for passes in ratios[B]])},")
     print("}")
     print("# --8<-- [end: widths]")
+    print("# --8<-- [start: training]")
+    print("# Time of a training step over that of the two blocks: least and greatest pass.")
+    print("trained = {")
+    for name in ("nn.LSTM", "step by step"):
+        spans = (f"{T}: {span([r[T][name] / r[T]['blocks'] for r in training])}" for T in TRAINED)
+        print(f'    "{name}": {{{", ".join(spans)}}},')
+    print("}")
+    print("# --8<-- [end: training]")
 
 
 if __name__ == "__main__":

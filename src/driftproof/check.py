@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 from driftproof import cache, runner
@@ -17,6 +18,10 @@ from driftproof.runner import Run
 from driftproof.worker import Failure
 
 
+def _always() -> bool:
+    return True
+
+
 def check(
     config: Config,
     paths: Iterable[str] | None = None,
@@ -25,6 +30,8 @@ def check(
     pages: dict[str, Page] | None = None,
     executor: Executor | None = None,
     recall_only: bool = False,
+    anew: Collection[str] = (),
+    going: Callable[[], bool] = _always,
     progress: Callable[[Result], None] = lambda result: None,
 ) -> Report:
     """Check pages and return the report.
@@ -36,6 +43,8 @@ def check(
         pages: All pages by path, where they are parsed already.
         executor: What hands out pages; by default a thread per core.
         recall_only: Run nothing; a page that has no kept run is judged by its text alone.
+        anew: Pages to run even where a run of theirs was kept.
+        going: Asked before each page; once it is false, nothing begins any more.
         progress: Called after each page.
     """
     pages = pages or {path: parse_page(config, path) for path in config.pages()}
@@ -53,7 +62,14 @@ def check(
     try:
         pending = [
             pool.submit(
-                _run, config, page, expressions_of(page, pages.values()), device, recall_only
+                _run,
+                config,
+                page,
+                expressions_of(page, pages.values()),
+                device,
+                recalls=page.path not in anew,
+                runs=not recall_only,
+                going=going,
             )
             for page in jobs
         ]
@@ -79,25 +95,42 @@ def expressions_of(page: Page, pages: Iterable[Page]) -> list[str]:
 
 
 def _owners(pages: dict[str, Page]) -> dict[str, str]:
-    owners: dict[str, str] = {}
-    for path, page in pages.items():
-        owners.setdefault(page.slug, path)
-    return owners
+    """Return the path of each page by its name, where only one page has it."""
+    count = Counter(page.slug for page in pages.values())
+    return {page.slug: path for path, page in pages.items() if count[page.slug] == 1}
 
 
 def _run(
-    config: Config, page: Page, expressions: list[str], device: str, recall_only: bool
+    config: Config,
+    page: Page,
+    expressions: list[str],
+    device: str,
+    *,
+    recalls: bool,
+    runs: bool,
+    going: Callable[[], bool],
 ) -> Result:
     result = Result(page, problems=list(page.problems))
+    if not going():
+        return result
     stops = {"unclosed-fence", "encoding", "file", "include-in-code"}
     if any(problem.code in stops for problem in page.problems):
         return result
     if not runner.steps_here(page, device) and not expressions:
         result.run = Run()
         return result
-    result.run = cache.load(config, page, expressions, device)
-    result.cached = result.run is not None
-    if result.run is None and not recall_only:
+    if recalls:
+        result.run = cache.load(config, page, expressions, device)
+        if (
+            device
+            and result.run is None
+            and not any(b.output and b.output.device for b in page.blocks)
+        ):
+            elsewhere = cache.load(config, page, expressions, "")
+            if elsewhere and config.device_variable not in elsewhere.variables:
+                result.run = elsewhere  # it is the same on every device
+        result.cached = result.run is not None
+    if result.run is None and runs:
         result.run = runner.run(config, page, expressions, device)
         broken = any(isinstance(value, Failure) for value in result.run.values.values())
         if result.run.failure is None and not broken:

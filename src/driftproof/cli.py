@@ -86,11 +86,11 @@ def _record(config: Config, paths: list[str] | None, options: argparse.Namespace
         print(f"{change.path}:{change.line}:{relative}")
         for sign, text in (("-", change.old), ("+", change.new)):
             print("\n".join(f"  {sign} {line}" for line in text.split("\n") if text))
-    for problem in done.problems:
-        print(problem, file=sys.stderr)
+    for path, problems in done.left.items():
+        print(f"left {path} as it is:", *problems, sep="\n", file=sys.stderr)
     written = f"wrote {', '.join(done.written)}" if done.written else "nothing to record"
     print(written)
-    return 1 if done.problems else 0
+    return 1 if done.left else 0
 
 
 def _list(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:

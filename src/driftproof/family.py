@@ -14,10 +14,13 @@ from collections.abc import Container
 from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
+from typing import Any
 
 _ROUNDS = 200
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_server: Any = forkserver._forkserver
+"""What multiprocessing knows of the fork server, in the build and in the pages."""
 
 
 def children(pid: int) -> list[int]:
@@ -43,9 +46,8 @@ def end_children(pid: int, spare: Container[int] = ()) -> None:
 
 def end_orphans(spare: Container[int]) -> None:
     """Kill what ended pages have left to the fork server; `spare` are the pages that run."""
-    server = forkserver._forkserver._forkserver_pid
-    if server is not None:
-        end_children(server, spare)
+    if _server._forkserver_pid is not None:
+        end_children(_server._forkserver_pid, spare)
 
 
 def adopt_orphans() -> None:
@@ -55,9 +57,8 @@ def adopt_orphans() -> None:
 
 def end_with_server() -> None:
     """Have this process end when the fork server does, which ends with the build."""
-    alive = forkserver._forkserver._forkserver_alive_fd
-    if alive is not None:  # held by each page, it would keep the server running
-        os.close(alive)
+    if _server._forkserver_alive_fd is not None:  # each page holds it, and so the server, open
+        os.close(_server._forkserver_alive_fd)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -61,6 +61,14 @@ class Fence:
     body: tuple[str, ...]
     live: bool = True
 
+    def shows(self, text: str) -> bool:
+        """Whether it holds `text`, but for blanks at line ends and tabs, which became blanks."""
+        ours, theirs = (
+            [(self.prefix + line).expandtabs(4).rstrip() for line in each.rstrip().split("\n")]
+            for each in ("\n".join(self.body), text)
+        )
+        return ours == theirs
+
 
 @dataclass(frozen=True)
 class BrokenFence:

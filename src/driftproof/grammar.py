@@ -9,6 +9,7 @@ from dataclasses import replace
 from driftproof.compare import Tolerance
 from driftproof.config import Config
 from driftproof.fences import Fence, blanked, find_fences, without_code_spans
+from driftproof.mathematics import FORMULA
 from driftproof.names import loaded
 from driftproof.numbers import find_numbers
 from driftproof.options import OptionError, Options, parse_header
@@ -130,7 +131,7 @@ def _read_block(config: Config, page: Page, fence: Fence, options: Options) -> B
             problem("file", found, f"look for it under {config.snippets}/")
         else:
             text, file, first = found
-            if text.rstrip() != code.rstrip():
+            if not fence.shows(text):
                 problem(
                     "file",
                     f"the code shown is not that of {options['file']}",
@@ -177,8 +178,20 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
 def _read_bounds(page: Page) -> None:
     text = without_code_spans("\n".join(page.prose))
     for line, content in enumerate(text.split("\n"), 1):
+        formulas = [formula.span() for formula in FORMULA.finditer(content)]
         for match in DATA.finditer(content):
-            _read_bound(page, match, line)
+            if any(start <= match.start() < end for start, end in formulas):
+                hint = "end the formula before it"
+                page.problems.append(
+                    Problem("bound-number", page.path, line, "<data> inside a formula", hint)
+                )
+            elif "|" in match[0] and "|" in DATA.sub("", content):
+                hint = "give the expression a name without | in a block"
+                page.problems.append(
+                    Problem("bound-number", page.path, line, "| in <data> cuts a table row", hint)
+                )
+            else:
+                _read_bound(page, match, line)
         if re.search(r"<data\b", DATA.sub("", content)):
             page.problems.append(
                 Problem(

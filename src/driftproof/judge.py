@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from driftproof import lint
@@ -13,6 +14,8 @@ from driftproof.results import Report, Result, printed, seal, value_of
 from driftproof.runner import Run
 from driftproof.stamp import drifted_versions
 from driftproof.worker import Failure
+
+_TABLE = re.compile(r"\|.*\|\n\|(?:\s*:?-+:?\s*\|)+(?:\n\|.*\|)*")
 
 
 def judge(result: Result, report: Report) -> None:
@@ -52,6 +55,10 @@ def judge_block(result: Result, block: Block, got: str) -> None:
     if (output.show == "figure") != bool(figure):
         hint = 'a figure\'s output says show="figure", and no other does'
         problem("figure", line, "block and output disagree on whether this is a figure", hint)
+        return
+    if output.show == "table" and not _TABLE.fullmatch(got):
+        hint = "print a header line, a line of dashes and rows, each between |"
+        problem("table", block.line, 'what the block prints is not the table of show="table"', hint)
         return
     if not got:
         problem("surplus-output", line, "the block prints nothing", "remove this output")
@@ -102,7 +109,11 @@ def judge_bound(result: Result, bound: Bound, report: Report) -> None:
 
     if bound.slug and bound.slug not in report.owners:
         known = ", ".join(sorted(report.owners))
-        problem("bound-number", f"no page is called {bound.slug!r}", f"pages: {known}")
+        problem(
+            "bound-number",
+            f"no page, or more than one, is called {bound.slug!r}",
+            f"pages: {known}",
+        )
         return
     value = value_of(bound, result.page, report)
     if value is None:
@@ -127,9 +138,8 @@ def _failed(page: Page, run: Run) -> Problem:
     detail = list(failure.frames)
     if block:
         later = len([b for b in page.running if b.number > block.number])
-        detail = [f"{i}: {text}" for i, text in enumerate(block.code.splitlines(), block.first)][
-            :40
-        ]
+        lines = block.code.rstrip("\n").split("\n")
+        detail = [f"{i}: {text}" for i, text in enumerate(lines, block.first)][:40]
         detail += [frame for frame in failure.frames if not frame.startswith(f"{block.file}:")]
         if later:
             detail.append(f"blocks after it, not run: {later}")

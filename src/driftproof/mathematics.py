@@ -191,7 +191,7 @@ def validate_fence(
     Raises:
         SuperFencesException: The fence has an option.
     """
-    if inputs:
+    if inputs and getattr(md, "driftproof_errors", None) is None:
         raise SuperFencesException(f"a `math` fence takes no options, got {', '.join(inputs)}")
     return True
 

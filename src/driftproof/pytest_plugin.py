@@ -40,7 +40,9 @@ class _Book:
         if not inside:
             return None
         name = self.config.relative(path)
-        return self.pages.setdefault(name, parse_page(self.config, name))
+        if name not in self.pages:
+            self.pages[name] = parse_page(self.config, name)
+        return self.pages[name]
 
     @property
     def report(self) -> Report:

@@ -38,11 +38,11 @@ class Change:
 
 @dataclass
 class Recording:
-    """What recording changed, which pages it wrote, and what kept it from others."""
+    """What recording changed, which pages it wrote, and which it left, with what is wrong."""
 
     changes: list[Change] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    left: dict[str, list[Problem]] = field(default_factory=dict)
 
 
 def record(config: Config, paths: Iterable[str] | None = None, *, device: str = "") -> Recording:
@@ -58,12 +58,17 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
     raw = {path: _raw_lines(config, path) for path in config.pages()}
     pages = {path: _with_files(config, path, lines) for path, lines in raw.items()}
     wanted = list(pages) if paths is None else list(paths)
-    report = check(config, wanted, device=device, pages=pages)
+    measured = {path for path in wanted if any(map(_needs_measuring, pages[path].running))}
+    report = check(config, wanted, device=device, pages=pages, anew=measured)
     done = Recording()
     for path in wanted:
         run = report.results[path].run
         if run is None or run.failure is not None or pages[path].problems:
-            done.problems += report.results[path].problems
+            done.left[path] = pages[path].problems or [
+                problem
+                for problem in report.results[path].problems
+                if problem.code == "block-failed"
+            ]
             continue
         done.changes += _record_page(config, pages[path], run, report, raw[path])
         file = config.root / path
@@ -78,6 +83,13 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
     return done
 
 
+def _needs_measuring(block: Block) -> bool:
+    """Whether a block's measurement is to be recorded, so that a kept run of it is too old."""
+    output = block.output
+    stale = output and output.options.get("code") != seal(block, output.text)
+    return bool(output and output.measured and stale)
+
+
 def _raw_lines(config: Config, path: str) -> list[str]:
     """Return the lines of a page with the carriage returns that some of them end in."""
     return (config.root / path).read_bytes().decode("utf-8-sig", "replace").split("\n")
@@ -90,7 +102,7 @@ def _with_files(config: Config, path: str, lines: list[str]) -> Page:
         return page
     for block in reversed(page.blocks):
         found = read_region(config, str(block.options["file"])) if "file" in block.options else ""
-        if not isinstance(found, str) and found[0].rstrip() != "\n".join(block.fence.body).rstrip():
+        if not isinstance(found, str) and not block.fence.shows(found[0]):
             _fill(lines, block.fence, found[0].rstrip("\n"))
     return parse_text(config, path, [line.removesuffix("\r") for line in lines])
 

@@ -85,21 +85,24 @@ class _Begin(Preprocessor):
         text = "\n".join(lines)
         view = showing if showing else _checked_here(lines)
         if view is None or view.markdown != text:
-            vars(self.md).pop("driftproof", None)
+            for name in ("driftproof", "driftproof_errors"):
+                vars(self.md).pop(name, None)
             return lines
         page = view.page
-        vars(self.md)["driftproof"] = _Rendering(view)
+        # Formulas are checked with the page; a served page shows those that are malformed as text.
+        vars(self.md).update(driftproof=_Rendering(view), driftproof_errors=[])
         offset = len(page.lines) - len(lines)
         lines = list(lines)
-        for _, fence in page.fences:
-            for index in range(fence.start + 1 - offset, fence.end - offset):
-                lines[index] = _protected(lines[index], self.md)
+        shown = {i for _, fence in page.fences for i in range(fence.start + 1, fence.end)}
+        shown |= {problem.line - 1 for problem in page.problems if problem.code == "include"}
+        for index in shown:
+            lines[index - offset] = _protected(lines[index - offset], self.md)
         return lines
 
 
-def _protected(line: str, md: Markdown) -> str:
+def _protected(line: str, md: Markdown | None) -> str:
     """Escape what pymdownx.snippets, where it is loaded, would take for a marker of its own."""
-    if "snippet" not in md.preprocessors:
+    if md is None or "snippet" not in md.preprocessors:
         return line
     snippets: Any = md.preprocessors["snippet"]
     if found := snippets.RE_ALL_SNIPPETS.match(line):
@@ -120,6 +123,11 @@ class _Rendering:
         self.fences: Iterator[Fence] = iter(list(ours))
         self.blocks = {block.fence.start: block for block in self.page.blocks}
         self.outputs = {b.output.fence.start: b for b in self.page.blocks if b.output}
+
+    @property
+    def is_unparsed(self) -> bool:
+        """Whether it is not known where the page's fences end; it is served, not published."""
+        return any(problem.code == "unclosed-fence" for problem in self.page.problems)
 
     def value(self, bound: Bound) -> Any:
         value = value_of(bound, self.page, self.report)
@@ -142,6 +150,8 @@ def _validate(
 
 def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
     rendering: _Rendering = vars(md)["driftproof"]
+    if rendering.is_unparsed:
+        return f"<pre><code>{escape(src)}</code></pre>"
     fence = next(rendering.fences, None)
     if fence is None or "\n".join(fence.body) != src:
         raise SuperFencesException(

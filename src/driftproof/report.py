@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from xml.etree import ElementTree
 
 from driftproof.problem import Problem
 from driftproof.results import Report, block_of
+
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_text(report: Report) -> str:
@@ -59,10 +62,9 @@ def as_annotations(report: Report) -> str:
 def _case(suite: ElementTree.Element, path: str, name: str, problems: list[Problem]) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=path, name=name)
     for problem in problems:
-        failure = ElementTree.SubElement(
-            case, "failure", message=problem.message, type=problem.code
-        )
-        failure.text = str(problem)
+        message = _NOT_XML.sub("\ufffd", problem.message)
+        failure = ElementTree.SubElement(case, "failure", message=message, type=problem.code)
+        failure.text = _NOT_XML.sub("\ufffd", str(problem))
 
 
 def _body(problem: Problem) -> str:

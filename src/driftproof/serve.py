@@ -7,6 +7,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -61,7 +62,9 @@ class Verification:
         with self._wanted:
             self._closed = True
             self._wanted.notify_all()
-        runner.stop()
+        while self._thread.is_alive():
+            runner.stop()
+            self._thread.join(0.1)
 
     def status(self, path: str) -> dict[str, Any]:
         """Return what is known of a page: its state, problems and figures."""
@@ -76,15 +79,19 @@ class Verification:
                 if self._closed:
                     return
                 done, pages = self._latest, self._pages
+            going = partial(self._is_latest, done)
             if self.viewed in pages:
-                self._learn(check(self.config, [self.viewed], pages=pages), done)
-            report = check(self.config, pages=pages)
+                self._learn(check(self.config, [self.viewed], pages=pages, going=going), done)
+            report = check(self.config, pages=pages, going=going)
             if self._learn(report, done) and not report.problems:
                 self.log.info(report.summary)
 
+    def _is_latest(self, generation: int) -> bool:
+        return generation == self._latest and not self._closed
+
     def _learn(self, report: Report, generation: int) -> bool:
         with self._wanted:
-            if generation != self._latest or self._closed:
+            if not self._is_latest(generation):
                 return False
             for path in report.wanted:
                 result = report.results[path]

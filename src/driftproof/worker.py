@@ -123,7 +123,8 @@ def _run(job: Job, control: Connection, observer: Observer) -> None:
 
 def _run_step(job: Job, step: Step, namespace: dict[str, Any]) -> tuple[Failure | None, Any]:
     code = "\n" * (step.first - 1) + step.code
-    linecache.cache[step.file] = (len(code), None, code.splitlines(keepends=True), step.file)
+    lines = [f"{line}\n" for line in code.split("\n")]  # as Python counts them
+    linecache.cache[step.file] = (len(code), None, lines, step.file)
     before, page = set(threading.enumerate()), os.getpid()
     figures.drawn.clear()
     failure = None
@@ -131,7 +132,8 @@ def _run_step(job: Job, step: Step, namespace: dict[str, Any]) -> tuple[Failure 
         exec(compile(code, step.file, "exec", dont_inherit=True), namespace)
     except BaseException as error:
         if step.raises and type(error).__name__ == step.raises.split(".")[-1]:
-            print(f"{type(error).__name__}: {_text(error)}")
+            text = error.msg if isinstance(error, SyntaxError) else _text(error)
+            print(f"{type(error).__name__}: {text}")
         else:
             failure = _failure(error, job, step.file, step.first)
     else:

@@ -136,13 +136,13 @@ def block_flops(steps: int, width: int, batch: int = 1) -> int:
 
 
 def crossover(
-    attention: Callable[[int, int], int], other: Callable[[int, int], int], width: int
+    attention: Callable[[int, int], float], other: Callable[[int, int], float], width: int
 ) -> int:
     """Return the largest number of steps at which `attention` costs no more than `other`.
 
     Args:
-        attention: FLOPs as a function of steps and width; a multiple of T plus a multiple of T^2.
-        other: the same, and in proportion to T, as recurrence is.
+        attention: cost as a function of steps and width; a multiple of T plus a multiple of T^2.
+        other: the same, but in proportion to T, as recurrence is.
         width: width of both.
 
     Returns:

@@ -49,7 +49,8 @@ def longest_chain(output: Tensor) -> int:
     """Return how many products lie on the longest path of the computation that led to `output`.
 
     Products of matrices and vectors and convolutions count, each as one whatever its size; sums and
-    element-wise operations are free. Products in which nothing requires a gradient are not seen.
+    element-wise operations are free. Products in which nothing requires a gradient are not seen,
+    and an operator that joins tensors, such as `torch.stack`, waits for all of them.
 
     Args:
         output: a tensor of any shape that requires a gradient.

@@ -35,7 +35,7 @@ _ADJECTIVES: dict[str, list[Pair]] = {
     "la": [(feminine, english) for english, (_, feminine) in _FORMS.items()],
 }
 _INTRANSITIVE = [("dort", "sleeps"), ("court", "runs"), ("saute", "jumps"), ("mange", "eats")]
-_TRANSITIVE = [("voit", "sees"), ("suit", "follows"), ("entend", "hears"), ("aime", "likes")]
+_TRANSITIVE = [("voit", "sees"), ("suit", "follows"), ("chasse", "chases"), ("aime", "likes")]
 _AND = ("et", "and")
 
 _PLAIN = [(f"{le} {noun}", f"the {cat}") for le in _NOUNS for noun, cat in _NOUNS[le]]

@@ -39,6 +39,7 @@ markdown_extensions:
   - pymdownx.snippets: {base_path: [snippets], check_paths: true}
   - pymdownx.superfences
   - pymdownx.tabbed: {alternate_style: true}
+  - driftproof.mathematics
 """
 TEMPLATE = """\
 <!doctype html><html><head><title>{{ config.site_name }}</title></head><body>

@@ -172,13 +172,16 @@ def test_a_drifted_number_is_reported_with_line_value_and_what_it_should_read(pr
         ("1 / 0", "'1 / 0' fails: ZeroDivisionError"),
         ("exit()", "'exit()' fails: SystemExit"),
         ("[1, 2]", "'[1, 2]' fails: TypeError: it is a list, not a number or text"),
-        ("nowhere:x", "no page is called 'nowhere'"),
+        ("nowhere:x", "no page, or more than one, is called 'nowhere'"),
+        ("twice:x", "no page, or more than one, is called 'twice'"),
         ("other:missing", "'missing' fails: NameError"),
         ("broken:x", "the page 'broken' did not run to its end"),
     ],
 )
 def test_an_expression_without_a_value_is_an_error_at_its_line(project, expression, message):
     project.write("docs/other.md", "```python\nx = 1\n```\n")
+    for folder in ("a", "b"):
+        project.write(f"docs/{folder}/twice.md", "```python\nx = 1\n```\n")
     project.write("docs/broken.md", "```python\nx = 1\n```\n\n```python\n1 / 0\n```\n")
     project.write("docs/page.md", f'Text.\n\nIt is <data value="{expression}">1</data>.\n')
     (problem,) = project.check("docs/page.md").problems

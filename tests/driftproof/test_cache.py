@@ -197,6 +197,7 @@ def test_a_recalled_run_is_the_run_that_was_made(book):
     expressions = ["left(1)"]
     made = runner.run(config, page, expressions)
     recalled = cache.load(config, page, expressions, "")
+    assert recalled is not None
     made.seconds = recalled.seconds = {}
     assert dataclasses.asdict(made) == dataclasses.asdict(recalled)
 

@@ -289,6 +289,20 @@ def test_a_malformed_bound_number_is_an_error_at_its_line(project, element: str,
         assert message in f"{page.problems[0].message}; {page.problems[0].hint}"
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("So $x = {}$ holds.", "end the formula before it"),
+        ("So $$x = {}$$ holds.", "end the formula before it"),
+        ("| name | {} |", "give the expression a name without |"),
+    ],
+)
+def test_a_bound_number_cannot_stand_in_a_formula_or_cut_a_row(project, line: str, message: str):
+    page = project.parse("Text.\n\n" + line.format('<data value="x | y">3</data>') + "\n")
+    assert [(3, "bound-number")] == found(page)
+    assert message in only(page)
+
+
 def test_a_number_is_not_bound_inside_code_comments_and_fences(project):
     element = '<data value="x">3</data>'
     text = f"`{element}` `` ` {element} ``\n\n<!-- {element} -->\n\n```html\n{element}\n```\n"

@@ -9,7 +9,9 @@ FAILING = sorted((Path(__file__).parent / "failing/docs").glob("*.md"))
 
 
 def run_tests(book, *arguments):
-    return book.command("pytest", "--markdown-docs", "-p", "no:cacheprovider", "-v", *arguments)
+    """Run the tests of a book; hypothesis has no part in them and loads slowly."""
+    without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    return book.command("pytest", "--markdown-docs", "-v", *without, *arguments)
 
 
 def verdict(output, test):
@@ -47,9 +49,9 @@ def test_no_test_reports_the_tool(failed):
 
 
 def test_blocks_before_and_after_a_failing_one_have_verdicts_of_their_own(failed):
-    assert "PASSED" == verdict(failed.stdout, "docs/second-block.md::[CodeFence#1][line:6]")
-    assert "FAILED" == verdict(failed.stdout, "docs/second-block.md::[CodeFence#2][line:21]")
-    assert "FAILED" == verdict(failed.stdout, "docs/endless-loop.md::[CodeFence#2][line:12]")
+    assert "PASSED" == verdict(failed.stdout, "docs/second-block.md::[CodeFence#1][line:5]")
+    assert "FAILED" == verdict(failed.stdout, "docs/second-block.md::[CodeFence#2][line:20]")
+    assert "FAILED" == verdict(failed.stdout, "docs/endless-loop.md::[CodeFence#2][line:11]")
     assert "docs/endless-loop.md:11: the block did not run" in failed.stdout
 
 
@@ -119,9 +121,9 @@ def held(new_project):
 def test_a_book_that_holds_passes(held):
     _, tests, *_ = held
     assert 0 == tests.returncode, tests.stdout
-    assert "PASSED" == verdict(tests.stdout, "docs/index.md::[CodeFence#1][line:4]")
-    assert "PASSED" == verdict(tests.stdout, "docs/index.md::[CodeFence#2][line:16]")
-    assert "SKIPPED" == verdict(tests.stdout, "docs/index.md::[CodeFence#3][line:37]")
+    assert "PASSED" == verdict(tests.stdout, "docs/index.md::[CodeFence#1][line:3]")
+    assert "PASSED" == verdict(tests.stdout, "docs/index.md::[CodeFence#2][line:15]")
+    assert "SKIPPED" == verdict(tests.stdout, "docs/index.md::[CodeFence#3][line:36]")
     assert "PASSED" == verdict(tests.stdout, "docs/index.md::prose")
     assert "PASSED" == verdict(tests.stdout, "docs/prose.md::prose")
     assert "4 passed, 1 skipped" in tests.stdout
@@ -148,62 +150,58 @@ def test_tests_build_and_list_count_alike(held):
     )
     build = book.command("mkdocs", "build")
     assert 0 == build.returncode, build.stdout
-    assert ("2", "0") == re.search(counts, tests.stdout).groups()
-    assert ("0", "2") == re.search(counts, build.stdout).groups()
+    assert [("2", "0")] == re.findall(counts, tests.stdout)
+    assert [("0", "2")] == re.findall(counts, build.stdout)
     listed = book.command("driftproof.cli", "list").stdout
     assert "4 blocks, 3 run, 1 shown only" in listed
     assert 4 == len(re.findall(r"^docs/index.md:\d+  ", listed, re.MULTILINE))
 
 
-def test_drift_and_prose_fail_their_own_tests(new_project):
+@pytest.fixture(scope="module")
+def mixed(new_project):
+    """A book of which some pages hold, and an ordinary test beside them."""
     book = new_project()
-    book.write(
-        "docs/page.md",
-        "```python\nprint(1.25)\n```\n\n```output\n1.5\n```\n\n```python\nprint(2)\n```\n\n"
-        "```output\n2\n```\n\nThe answer is 42.\n\n```python\nx = 3\n```\n",
-    )
-    tests = run_tests(book, "docs/page.md")
-    assert 1 == tests.returncode
-    for test, expected in [
-        ("[CodeFence#1][line:2]", "FAILED"),
-        ("[CodeFence#2][line:10]", "PASSED"),
-        ("[CodeFence#3][line:20]", "PASSED"),
-        ("prose", "FAILED"),
-    ]:
-        assert expected == verdict(tests.stdout, f"docs/page.md::{test}")
-    assert "docs/page.md:6: " in tests.stdout
-    assert "docs/page.md:17: 42 is neither bound, printed" in tests.stdout
-
-
-def test_a_page_that_cannot_be_parsed_fails(new_project):
-    book = new_project()
-    book.write("docs/page.md", "# Page\n\n```python\nprint(1)\n\nText\n")
-    tests = run_tests(book)
-    assert 1 == tests.returncode
-    assert "docs/page.md:3: the fence is never closed" in tests.stdout
-
-
-def test_other_tests_do_not_see_what_pages_change(new_project):
-    book = new_project()
-    book.write(
-        "docs/page.md",
-        "```python\nimport os, json\nos.environ['LEFT'] = 'x'\njson.dumps = 3\n```\n",
-    )
+    drift = "```python\nprint(1.25)\n```\n\n```output\n1.5\n```\n\n```python\nx = 2\n```\n"
+    book.write("docs/drift.md", f"{drift}\nThe answer is 42.\n\n```python\nx = 3\n```\n")
+    book.write("docs/unclosed.md", "# Page\n\n```python\nprint(1)\n\nText\n")
+    leaves = "import os, json\nos.environ['LEFT'] = 'x'\njson.dumps = 3"
+    book.write("docs/leaves.md", f"```python\n{leaves}\n```\n")
     book.write(
         "docs/test_after.py",
         "import json, os\n\n\ndef test_clean():\n    assert 'LEFT' not in os.environ\n"
         "    assert '1' == json.dumps(1)\n",
     )
-    tests = run_tests(book)
-    assert "2 passed" in tests.stdout or "3 passed" in tests.stdout
-    assert 0 == tests.returncode, tests.stdout
+    return book, run_tests(book)
 
 
-def test_without_the_option_pages_are_no_tests(new_project):
-    book = new_project()
-    book.write("docs/page.md", "```python\n1 / 0\n```\n")
-    tests = book.command("pytest", "-p", "no:cacheprovider")
-    assert "no tests ran" in tests.stdout
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("docs/drift.md::[CodeFence#1][line:1]", "FAILED"),
+        ("docs/drift.md::[CodeFence#2][line:9]", "PASSED"),
+        ("docs/drift.md::[CodeFence#3][line:15]", "PASSED"),
+        ("docs/drift.md::prose", "FAILED"),
+        ("docs/unclosed.md::prose", "FAILED"),
+        ("docs/leaves.md::[CodeFence#1][line:1]", "PASSED"),
+        ("docs/test_after.py::test_clean", "PASSED"),
+    ],
+)
+def test_what_is_wrong_fails_its_own_test(mixed, test, expected):
+    assert expected == verdict(mixed[1].stdout, test)
+
+
+def test_what_is_wrong_is_said_with_page_and_line(mixed):
+    _, tests = mixed
+    assert 1 == tests.returncode
+    assert "docs/drift.md:6: " in tests.stdout
+    assert "docs/drift.md:13: 42 is neither bound, printed" in tests.stdout
+    assert "docs/unclosed.md:3: the fence is never closed" in tests.stdout
+
+
+def test_without_the_option_pages_are_no_tests(mixed):
+    tests = mixed[0].command("pytest", "-q", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    assert "1 passed" in tests.stdout
+    assert 0 == tests.returncode
 
 
 def test_a_project_without_settings_is_left_to_the_plugin_itself(new_project):

@@ -1,4 +1,4 @@
-"""What a reader sees: outputs to the letter, code where it was placed, and no headings of theirs."""
+"""What a reader sees: outputs to the letter, and code where it was placed."""
 
 import re
 from html.parser import HTMLParser
@@ -19,6 +19,7 @@ EXTENSIONS = [
     "pymdownx.snippets",
     "pymdownx.superfences",
     "pymdownx.tabbed",
+    "driftproof.mathematics",
     "driftproof",
 ]
 SETTINGS = {
@@ -71,10 +72,8 @@ class Text(HTMLParser):
         self.feed(html)
         self.close()
 
-    def handle_starttag(self, tag, attributes):
-        if tag not in self.VOID and (
-            self.depth or self.wanted in (tag, dict(attributes).get("id"))
-        ):
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID and (self.depth or self.wanted in (tag, dict(attrs).get("id"))):
             self.depth += 1
         if self.depth:
             self.tags.append(tag)
@@ -113,7 +112,7 @@ def recorded(project, text):
     """Return a page with the outputs that its blocks print."""
     project.write("docs/page.md", text)
     done = project.record()
-    assert [] == done.problems
+    assert {} == done.left
     return project.read()
 
 
@@ -212,7 +211,7 @@ def test_line_numbers_begin_where_they_should(project):
 
 
 def test_a_bound_number_has_its_full_value_and_leads_to_its_block(project):
-    page = '# A\n\n```python id="share"\nshare = 0.0646\n```\n\nIt is <data value="share">6.5%</data>.\n'
+    page = '```python id="share"\nshare = 0.0646\n```\n\n<data value="share">6.5%</data>\n'
     html = convert(project, page)
     assert '<data class="driftproof-bound" value="0.0646"><a href="#share"' in html
     assert 'title="share = 0.0646">6.5%</a></data>' in html
@@ -249,7 +248,7 @@ def test_without_an_adapter_text_that_is_no_page_is_left_alone(project):
 
 
 def test_the_extension_says_where_it_belongs():
-    with pytest.raises(SuperFencesException, match="after pymdownx.superfences"):
+    with pytest.raises(SuperFencesException, match=r"after pymdownx\.superfences"):
         markdown.markdown("text", extensions=["driftproof"])
 
 
@@ -266,7 +265,7 @@ def site(new_project):
     blocks += [printing(LITERAL, f' source="{place}"') for place in [*PLACEMENTS, "console"]]
     text = "# Output\n\n## Printed\n\n" + "\n".join(blocks)
     book.write("docs/index.md", text)
-    assert [] == book.record().problems
+    assert {} == book.record().left
     done = book.command("mkdocs", "build", "--strict")
     assert 0 == done.returncode, done.stdout
     return book.read("site/index.html")

@@ -23,6 +23,11 @@ def run(project, *blocks, expressions=()):
     return runner.run(project.config, project.parse(page(*blocks)), list(expressions))
 
 
+def kind(result):
+    assert result.failure is not None
+    return result.failure.kind
+
+
 def printed(project, *blocks):
     result = run(project, *blocks)
     assert result.failure is None, result.failure
@@ -88,7 +93,7 @@ def test_a_stopped_page_takes_along_what_it_started(project):
     assert "RuntimeError" == run(project, f"{code}\nraise RuntimeError").failure.kind
     text = page(f"{code}\nwhile True: pass").replace("```python", '```python timeout="0.3"', 1)
     result = runner.run(project.config, project.parse(text), [])
-    assert "Deadline" == result.failure.kind
+    assert "Deadline" == kind(result)
     assert [] == [line for line in running(mark) if line.startswith("sleep")]
 
 
@@ -189,7 +194,7 @@ def test_a_declared_exception_is_output(project):
     assert "ValueError: no such gate" == result.outputs[1]
     text = '```python raises="ValueError"\nprint("fine")\n```\n'
     result = runner.run(project.config, project.parse(text), [])
-    assert "NotRaised" == result.failure.kind
+    assert "NotRaised" == kind(result)
 
 
 def test_an_expression_has_a_plain_value(project):
@@ -310,7 +315,7 @@ def test_a_block_that_prints_without_end_is_stopped_at_its_deadline(project):
     text = text.replace("```python", '```python timeout="0.4"', 1)
     began = time.monotonic()
     result = runner.run(project.config, project.parse(text), [])
-    assert "Deadline" == result.failure.kind
+    assert "Deadline" == kind(result)
     assert 5 > time.monotonic() - began
 
 

@@ -105,6 +105,10 @@ def test_the_english_adjective_reads_the_state_of_the_french_one(trained):
         assert 0.5 < weights[1, 2], french
 
 
+def test_the_weights_are_float64():
+    assert {torch.float64} == {p.dtype for p in Translator(8, generator()).parameters()}
+
+
 def test_a_seed_trains_the_same_translator():
     first, second = (train(sentence_pairs(50, generator()), generator(1), 8, 3) for _ in range(2))
     torch.testing.assert_close(first.v, second.v, rtol=0, atol=0)
