@@ -90,9 +90,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
     ) -> None:
         """Tell the extension which page comes next."""
         path = f"{self.settings.docs}/{page.file.src_uri}"
-        render.showing = (
-            render.View(self.pages[path], self.report, markdown) if path in self.pages else None
-        )
+        parsed = self._parsed(path, markdown)
+        render.showing = render.View(parsed, self.report, markdown) if parsed else None
         self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path
 
     @event_priority(-100)
@@ -146,6 +145,14 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """End what runs in the background."""
         if self.verification:
             self.verification.close()
+
+    def _parsed(self, path: str, markdown: str) -> Page | None:
+        """Return the page at `path`; a served one may have been saved since the build began."""
+        page = self.pages.get(path)
+        is_stale = page is None or not "\n".join(page.lines).endswith(markdown)
+        if self.serving and is_stale and (self.settings.root / path).is_file():
+            page = self.pages[path] = parse_page(self.settings, path)
+        return page
 
     def _verify(self, problems: list[Problem]) -> None:
         if self.verification is None:

@@ -186,8 +186,9 @@ def _failure(error: BaseException, job: Job, file: str, line: int) -> Failure:
 
 
 def _text(error: BaseException) -> str:
-    """Return the text of an exception, also of one that fails to say it."""
-    return str(traceback.TracebackException(type(error), error, None))
+    """Return the text of an exception, also of one that fails to say it, as it can be printed."""
+    text = str(traceback.TracebackException(type(error), error, None))
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _own(filename: str, job: Job) -> str:

@@ -24,24 +24,25 @@ class KeyValueCache:
         self._keys, self._values = (layer.key.weight.new_empty(shape) for _ in range(2))
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep the key and the value of one more token.
+        """Keep the keys and the values of one or more tokens.
 
         Args:
-            k: `(batch, heads, 1, width / heads)`.
+            k: `(batch, heads, tokens, width / heads)`.
             v: of the same shape.
 
         Returns:
-            All keys and all values so far, `(batch, heads, length, width / heads)` each.
+            All keys and all values so far, `(batch, heads, length, width / heads)` each, as views.
 
         Raises:
-            ValueError: the cache is full.
+            ValueError: there is no room for them.
         """
-        if self.length == self.capacity:
-            raise ValueError(f"cache: expected at most {self.capacity} tokens, got one more")
-        self._keys[:, :, self.length : self.length + 1] = k
-        self._values[:, :, self.length : self.length + 1] = v
-        self.length += 1
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+        start, end = self.length, self.length + k.shape[2]
+        if end > self.capacity:
+            raise ValueError(f"cache: expected at most {self.capacity} tokens, got {end}")
+        self._keys[:, :, start:end] = k
+        self._values[:, :, start:end] = v
+        self.length = end
+        return self._keys[:, :, :end], self._values[:, :, :end]
 
     def used_bytes(self) -> int:
         """Return the bytes of the tokens so far: `2 width` numbers for each."""

@@ -197,7 +197,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(LINES)
 def test_the_search_never_raises_and_stays_inside_the_file(lines: list[str]):
     found, broken = find_fences(lines)

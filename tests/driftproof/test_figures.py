@@ -43,7 +43,8 @@ def picture() -> Figure:
 
 def drawn(**changes: Any) -> figures.Figure:
     """The figure that a block draws, in its own words but for `changes`."""
-    figures.figure(picture(), **{**TEXTS, "data": {"x": [1, 2]}, **changes})
+    words: dict[str, Any] = {**TEXTS, "data": {"x": [1, 2]}, **changes}
+    figures.figure(picture(), **words)
     return figures.drawn[-1]
 
 
@@ -57,7 +58,7 @@ def drawn(**changes: Any) -> figures.Figure:
         ({"loss": ([0.5, 1e-19], ".3e")}, "     loss\n5.000e-01\n1.000e-19"),
         ({"cell": ["RNN", "LSTM"], "n": [1, 2]}, "cell  n\n RNN  1\nLSTM  2"),
         ({"x": np.array([0.123456, 2.0])}, "    x\n0.123\n    2"),
-        ({"x": (np.float32([0.5]), ".4f")}, "     x\n0.5000"),
+        ({"x": (np.array([0.5], np.float32), ".4f")}, "     x\n0.5000"),
         ({"a share": [1 / 3]}, "a share\n  0.333"),
         ({"n": np.arange(2)}, "n\n0\n1"),
         ({"x": range(2)}, "x\n0\n1"),

@@ -423,7 +423,7 @@ LINES = st.lists(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(LINES, st.sampled_from(["\n", "\r\n"]))
 def test_parsing_never_raises_and_points_into_the_file(project, lines: list[str], ending: str):

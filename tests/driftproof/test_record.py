@@ -90,7 +90,7 @@ def ended(text: str, endings: list[str]) -> bytes:
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(PRINTED, st.sampled_from(PLACES), ENDINGS, st.sampled_from(["```", "~~~", "````"]))
 def test_recording_changes_only_what_stands_between_the_fences(
@@ -124,7 +124,7 @@ def test_recording_changes_only_what_stands_between_the_fences(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(PRINTED, st.sampled_from(PLACES), ENDINGS, st.sampled_from(["", "\n", "\nText.\n"]))
 def test_a_new_output_is_put_right_after_its_block(

@@ -152,7 +152,7 @@ def test_what_a_problem_says_cannot_break_a_report(project):
     assert '100% <b> & "q"\r\n::error::' == json.loads(as_json(report))["problems"][0]["message"]
     (failure,) = ElementTree.fromstring(as_junit(report)).iter("failure")
     assert "a,b:c" == failure.get("type")
-    assert "50%" in failure.text
+    assert "50%" in (failure.text or "")
 
 
 def test_a_failed_block_shows_its_code_frames_and_what_was_not_run(project):
@@ -176,6 +176,14 @@ def test_a_failed_block_shows_its_code_frames_and_what_was_not_run(project):
         "blocks after it, not run: 1",
         "stderr: careful",
     ) == problem.detail
+
+
+def test_a_message_can_be_printed_whatever_is_in_it(project):
+    project.write("docs/page.md", '```python\nraise ValueError("\\udc80 \\x1b[31m")\n```\n')
+    report = project.check()
+    assert "ValueError: \\udc80 \x1b[31m" == report.problems[0].message
+    assert as_text(report).encode()
+    assert ElementTree.fromstring(as_junit(report)) is not None
 
 
 def test_line_numbers_of_code_count_lines_as_python_does(project):

@@ -280,6 +280,17 @@ def test_a_block_that_writes_into_the_docs_is_refused_and_does_not_loop(served):
     served.settles("/other/", "agreed")
 
 
+def test_a_page_saved_while_the_site_is_built_does_not_stop_it(served):
+    text = served.book.read("docs/other.md")
+    for number in range(15):
+        served.book.write("docs/other.md", f"# Number{number}\n\n{text}")
+        time.sleep(0.15 + number / 300)
+    served.until(lambda: "Number14" in served.get("/other/"))
+    served.edit("docs/other.md", text)
+    served.settles("/other/", "agreed")
+    assert "the text that is rendered is not that of the file" not in served.log.read_text()
+
+
 def test_a_page_that_comes_and_goes_is_served_and_forgotten(served):
     served.edit("docs/new.md", "# New\n\n```python\nprint(2.5)\n```\n\n```output\n2.5\n```\n")
     served.settles("/new/", "agreed")
@@ -287,13 +298,13 @@ def test_a_page_that_comes_and_goes_is_served_and_forgotten(served):
     (served.book.root / "docs/new.md").unlink()
     served.until(lambda: served.builds() > builds)
     served.settles("/other/", "agreed")
-    assert "unknown" == served.status("/new/")["state"]
+    served.until(lambda: served.status("/new/")["state"] == "unknown")
 
 
 def test_ctrl_c_ends_what_runs_and_what_waits(served, outside):
-    forever = "```python\nimport subprocess, time\nsubprocess.Popen(['sleep', '60'])\ntime.sleep(60)\n```\n"
+    forever = "import subprocess, time\nsubprocess.Popen(['sleep', '60'])\ntime.sleep(60)"
     for name in "abcdef":
-        served.book.write(f"docs/{name}.md", forever)
+        served.book.write(f"docs/{name}.md", f"```python\n{forever}\n```\n")
     served.until(lambda: any("sleep 60" in line for line in processes(str(served.book.root))))
     began = time.monotonic()
     served.stop()

@@ -3,7 +3,7 @@ import torch
 
 from onehop.attention import MultiHeadSelfAttention, causal_mask
 from onehop.decoding import KeyValueCache, attention_step, block_step
-from onehop.transformer import TransformerBlock
+from onehop.transformer import TransformerBlock, split_heads
 
 B, T, D, HEADS = 2, 9, 12, 3
 
@@ -46,7 +46,7 @@ def test_a_full_cache_refuses_a_token():
     layer = MultiHeadSelfAttention(D, HEADS)
     cache = KeyValueCache(layer, capacity=1)
     attention_step(layer, torch.ones(1, D), cache)
-    with pytest.raises(ValueError, match="expected at most 1 tokens, got one more"):
+    with pytest.raises(ValueError, match="expected at most 1 tokens, got 2"):
         attention_step(layer, torch.ones(1, D), cache)
     assert 1 == cache.length
 
@@ -63,3 +63,15 @@ def test_a_permuted_batch_gives_permuted_outputs():
         straight = attention_step(layer, token, caches[0])
         flipped = attention_step(layer, token.flip(0), caches[1])
         torch.testing.assert_close(straight.flip(0), flipped)
+
+
+def test_a_prompt_can_enter_the_cache_at_once():
+    layer, x = MultiHeadSelfAttention(D, HEADS).double(), inputs()
+    cache = KeyValueCache(layer, capacity=T, batch=B)
+    with torch.no_grad():
+        k, v = (split_heads(part(x[:, :-1]), HEADS) for part in (layer.key, layer.value))
+        keys, values = cache.append(k, v)
+    assert torch.equal(k, keys)
+    assert torch.equal(v, values)
+    expected, _ = layer(x, causal_mask(T))
+    torch.testing.assert_close(expected[:, -1].detach(), attention_step(layer, x[:, -1], cache))
