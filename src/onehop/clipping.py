@@ -19,7 +19,7 @@ def gradient_length(gradients: Iterable[Tensor]) -> float:
     Returns:
         The length, nan or inf if any element is.
     """
-    return math.sqrt(sum(float(gradient.double().square().sum()) for gradient in gradients))
+    return math.sqrt(sum(gradient.double().square().sum().item() for gradient in gradients))
 
 
 def clip_by_norm(gradients: Iterable[Tensor], limit: float) -> list[Tensor]:
@@ -80,5 +80,4 @@ def cosine(first: Iterable[Tensor], second: Iterable[Tensor]) -> float:
         1 for the same direction, 0 for a right angle.
     """
     a, b = (torch.cat([part.double().flatten() for part in parts]) for parts in (first, second))
-    # Lengths are divided out first: the product of two long vectors may overflow.
-    return float((a / a.norm()) @ (b / b.norm()))
+    return float(a @ b / (a.norm() * b.norm()))

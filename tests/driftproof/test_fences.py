@@ -49,6 +49,7 @@ CONTAINED = {
     "list in a quote": f"> - item\n>\n{indented(FENCE, '>     ')}\n",
     "quote in a list": f"- item\n\n{indented(FENCE, '    > ')}\n",
     "div markdown": f'<div class="grid" markdown>\n\n{FENCE}\n\n</div>\n',
+    "div markdown, indented": f"  <div markdown>\n\n{FENCE}\n\n  </div>\n",
     "tilde": FENCE.replace("```", "~~~"),
     "four ticks": FENCE.replace("```", "````"),
     "definition": f"term\n\n:   text\n\n{indented(FENCE, SPACES)}\n",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from driftproof.results import block_of
+
 PROGRAM = """\
 import math
 
@@ -84,7 +86,11 @@ def test_code_shown_that_is_not_the_programs_is_an_error(project):
 def test_an_error_in_a_program_names_its_own_line(project):
     project.write("snippets/square.py", PROGRAM)
     project.write("docs/page.md", filed("square.py:use", "print(square(3))"))
-    (problem,) = project.check().problems
+    report = project.check()
+    (problem,) = report.problems
+    page = report.results["docs/page.md"].page
+    assert page.blocks == [block_of(page, problem)]
+    assert 0 == report.counts["agreed"]
     assert ("snippets/square.py", 10, "block-failed") == (problem.path, problem.line, problem.code)
     assert "NameError: name 'square' is not defined" == problem.message
     assert "run by the block at docs/page.md:3" == problem.hint

@@ -30,9 +30,10 @@ if (typeof document$ !== "undefined") {
           <path class="one-hop-line" fill="none" stroke="#c2571a" stroke-width="2" vector-effect="non-scaling-stroke"/>
           <path class="one-hop-point" stroke="currentColor" stroke-opacity="0.6" vector-effect="non-scaling-stroke"/>
         </svg>
-        <p><label>Factor <input type="range" min="0.9" max="1.1" step="0.001" value="0.99" style="width: 60%"></label><br>
+        <p><label>Factor <input type="range" min="0.9" max="1.1" step="0.001" value="0.95" style="width: 60%"></label><br>
         <label>Steps <input type="range" min="1" max="200" step="1" value="100" style="width: 60%"></label><br>
-        <output aria-live="polite"></output></p>`;
+        <output aria-live="polite"></output><br>
+        The line shows all powers up to 200 steps, between ten powers of ten below one and ten above.</p>`;
       const [factor, steps] = place.querySelectorAll("input");
       const draw = () => {
         const m = Number(factor.value), n = Number(steps.value);
