@@ -184,7 +184,7 @@ def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
     note = ""
     if not block.runs:
         note = f'<p class="driftproof-stamp">Shown, not run: {escape(block.options["reason"])}</p>'
-    return f'<div class="driftproof-block" id="{escape(block.anchor)}">{html}{note}</div>'
+    return f'<div class="driftproof-block" data-search-exclude id="{escape(block.anchor)}">{html}{note}</div>'
 
 
 def _placed(
@@ -228,7 +228,7 @@ def _format_output(rendering: _Rendering, block: Block) -> str:
     stamp = _stamp(output)
     note = f'<p class="driftproof-stamp">{escape(stamp)}</p>' if stamp else ""
     name = f"output-{block.number}"
-    return f'<div class="driftproof-output" id="{name}">{body}{note}</div>'
+    return f'<div class="driftproof-output" data-search-exclude id="{name}">{body}{note}</div>'
 
 
 def _stamp(output: Output) -> str:

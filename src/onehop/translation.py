@@ -1,17 +1,15 @@
 """A toy French, and a translator that learns from sentence pairs alone where to look.
 
 Nouns have a gender, adjectives two forms; an adjective stands behind its noun in French and before
-it in English. A sentence is one clause or two joined by `et`; both languages need the same number
-of words, 3 to 15, in another order.
+it in English. A sentence is one clause or more, joined by `et`; both languages need the same number
+of words, in another order.
 """
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from onehop.attention import additive_attention
-from onehop.initialisation import uniform_
+from onehop.encoder_decoder import Attention, FixedVector, fit
 
 Pair = tuple[str, str]
 """French and English that mean the same."""
@@ -53,13 +51,36 @@ def adjective_sentences() -> list[Pair]:
 
 
 def sentence_pairs(count: int, rng: np.random.Generator) -> list[Pair]:
-    """Draw sentences of one or two clauses with their translations.
+    """Draw sentences of one or two clauses, 3 to 15 words, with their translations.
 
     Args:
         count: how many; some may be equal.
         rng: numpy's generator.
     """
     return [_sentence(rng) for _ in range(count)]
+
+
+def sentences_of(words: int, count: int, rng: np.random.Generator) -> list[Pair]:
+    """Draw sentences of one length, of as many clauses as it takes, with their translations.
+
+    Args:
+        words: length of each, 3 or more.
+        count: how many; some may be equal.
+        rng: numpy's generator.
+
+    Raises:
+        ValueError: no sentence is that short.
+    """
+    if words < 3:
+        raise ValueError(f"words: expected 3 or more, got {words}")
+    pairs = []
+    while len(pairs) < count:
+        pair = _clause(rng)
+        while len(pair[0].split()) < words:
+            pair = _join(pair, _AND, _clause(rng))
+        if len(pair[0].split()) == words:
+            pairs.append(pair)
+    return pairs
 
 
 def _sentence(rng: np.random.Generator) -> Pair:
@@ -107,55 +128,22 @@ def _numbers(sentence: str, vocabulary: list[str]) -> list[int]:
 
 
 class Translator(nn.Module):
-    """A recurrent encoder and a recurrent decoder that reads the encoder's states by attention.
+    """A model of tokens that takes and returns words.
 
-    Bahdanau et al. (2015, arXiv:1409.0473), section 3, made smaller: the decoder starts from zeros,
-    so that all it knows of the French has come through attention, and one linear layer turns its
-    state and the context into scores of words.
+    The weights are float64: rounding, which differs between machines and which training amplifies,
+    then stays far behind the digits that anyone looks at.
     """
 
-    def __init__(self, width: int, rng: np.random.Generator) -> None:
-        """Draw all weights from U(-1/sqrt(width), 1/sqrt(width)).
-
-        The weights are float64: rounding, which differs between machines and which training
-        amplifies, then stays far behind the digits that anyone looks at.
-        """
+    def __init__(
+        self,
+        width: int,
+        rng: np.random.Generator,
+        kind: type[Attention] | type[FixedVector] = Attention,
+    ) -> None:
+        """Draw the weights of a model of that kind."""
         super().__init__()
-        self.width = width
-        self.french = nn.Embedding(len(FRENCH), width)
-        self.english = nn.Embedding(len(ENGLISH), width)
-        self.encoder = nn.GRU(width, width, bidirectional=True, batch_first=True)
-        self.decoder = nn.GRUCell(3 * width, width)
-        self.W = nn.Parameter(torch.empty(width, width))
-        self.U = nn.Parameter(torch.empty(width, 2 * width))
-        self.v = nn.Parameter(torch.empty(width))
-        self.output = nn.Linear(3 * width, len(ENGLISH))
-        self.double()
-        uniform_(self, width, rng)
+        self.model = kind(len(FRENCH), len(ENGLISH), ENGLISH.index(END), width, rng)
 
-    def forward(self, french: Tensor, english: Tensor) -> tuple[Tensor, Tensor]:
-        """Score every next English word, given the right words before it.
-
-        Args:
-            french: indices into `FRENCH`, `(batch, french_words)`.
-            english: indices into `ENGLISH`, `(batch, english_words)`.
-
-        Returns:
-            Scores, `(batch, english_words, len(ENGLISH))`, and the weights that each English word
-            gives to the French states, `(batch, english_words, french_words)`.
-        """
-        states, _ = self.encoder(self.french(french))
-        s = states.new_zeros(len(states), self.width)
-        start = torch.full_like(english[:, :1], ENGLISH.index(END))
-        previous = self.english(torch.cat([start, english[:, :-1]], dim=1))
-        read, weights = [], []
-        for embedding in previous.unbind(dim=1):
-            s, context, step_weights = self._step(embedding, s, states)
-            read.append(torch.cat([s, context], dim=1))
-            weights.append(step_weights)
-        return self.output(torch.stack(read, dim=1)), torch.stack(weights, dim=1)
-
-    @torch.no_grad()
     def translate(self, french: str) -> tuple[str, Tensor]:
         """Return the English, always choosing the likeliest next word, and the weights.
 
@@ -165,45 +153,49 @@ class Translator(nn.Module):
         Returns:
             The English without its end, and the weights, `(english_words + 1, french_words)`; the
             last row belongs to the end. A translation that finds no end is cut at twice the length
-            of the French and has no such row.
+            of the French and has no such row. A fixed vector has no states to weigh: `(..., 0)`.
 
         Raises:
             ValueError: a word is unknown, or there is none.
         """
-        states, _ = self.encoder(self.french(torch.tensor([_numbers(french, FRENCH)])))
-        s = states.new_zeros(1, self.width)
-        words, weights = [END], []
-        while len(words) <= 2 * states.shape[1] and (len(words) == 1 or words[-1] != END):
-            previous = self.english.weight[[ENGLISH.index(words[-1])]]
-            s, context, step_weights = self._step(previous, s, states)
-            words.append(ENGLISH[int(self.output(torch.cat([s, context], dim=1)).argmax())])
-            weights.append(step_weights)
-        return " ".join(word for word in words if word != END), torch.cat(weights)
+        numbers = torch.tensor([_numbers(french, FRENCH)])
+        tokens, weights = self.model.write(numbers, 2 * numbers.shape[1])
+        return _words(tokens[0]), weights[0]
 
-    def _step(self, previous: Tensor, s: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        context, weights = additive_attention(s, states, self.W, self.U, self.v)
-        s = self.decoder(torch.cat([previous, context], dim=1), s)
-        return s, context, weights
+    def translate_all(self, french: list[str]) -> list[str]:
+        """Return the English of sentences of one length, as `translate` would."""
+        numbers = torch.tensor([_numbers(sentence, FRENCH) for sentence in french])
+        tokens, _ = self.model.write(numbers, 2 * numbers.shape[1])
+        return [_words(row) for row in tokens]
+
+
+def _words(tokens: Tensor) -> str:
+    english = [ENGLISH[token] for token in tokens.tolist()]
+    return " ".join(english[: english.index(END)] if END in english else english)
 
 
 def train(
-    pairs: list[Pair], rng: np.random.Generator, width: int = 32, steps: int = 300
+    pairs: list[Pair],
+    rng: np.random.Generator,
+    width: int = 32,
+    steps: int = 300,
+    kind: type[Attention] | type[FixedVector] = Attention,
 ) -> Translator:
     """Return a translator trained on sentence pairs; no word is ever said to belong to another.
 
-    The loss is the cross-entropy of the next English word. A batch is 16 sentences of one length,
-    so that none is padded; Adam takes steps of 0.005, and gradients are clipped at length 1.
+    A batch is 16 sentences of one length, so that none is padded.
 
     Args:
         pairs: French and English, as `sentence_pairs` draws them.
         rng: numpy's generator, for the weights and the batches.
         width: width of embeddings and states.
         steps: number of batches.
+        kind: how the French reaches the decoder.
 
     Raises:
         ValueError: a word is unknown.
     """
-    model = Translator(width, rng)
+    translator = Translator(width, rng, kind)
     by_length: dict[int, list[tuple[list[int], list[int]]]] = {}
     for french, english in pairs:
         numbers = _numbers(french, FRENCH), _numbers(f"{english} {END}", ENGLISH)
@@ -213,14 +205,11 @@ def train(
         for group in by_length.values()
     ]
     shares = np.array([len(french) for french, _ in groups]) / len(pairs)
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    for _ in range(steps):
+
+    def draw() -> tuple[Tensor, Tensor]:
         french, english = groups[rng.choice(len(groups), p=shares)]
         rows = torch.from_numpy(rng.integers(len(french), size=16))
-        scores, _ = model(french[rows], english[rows])
-        loss = functional.cross_entropy(scores.flatten(0, 1), english[rows].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    return model
+        return french[rows], english[rows]
+
+    fit(translator.model, draw, steps)
+    return translator

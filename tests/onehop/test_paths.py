@@ -37,6 +37,13 @@ def test_edges_are_followed_in_their_direction():
     assert {"a": 0, "b": 1, "c": 1, "d": 2} == distances(graph, "a")
 
 
+def test_of_two_paths_the_shorter_counts():
+    graph = {"a": ["b", "c"], "b": ["e"], "c": ["d"], "d": ["e"]}
+    assert 2 == distances(graph, "a")["e"]
+    shortcuts = {t: [t + 1, t + 8] for t in range(1023)}
+    assert 1023 // 8 + 1023 % 8 == distances(shortcuts, 0)[1023]
+
+
 @pytest.mark.parametrize("steps", [2, 16, 1024])
 def test_a_recurrent_network_has_an_edge_for_every_step(steps):
     assert steps - 1 == distances(recurrent(steps), 0)[steps - 1]
