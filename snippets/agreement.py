@@ -5,11 +5,14 @@ at which no seed succeeds.
 """
 
 import sys
+from itertools import islice
 
 import numpy as np
+import torch
 
-from onehop.agreement import accuracy, reader, sentences, train
+from onehop.agreement import accuracy, answers, reader, sentences, train
 from onehop.determinism import clean_state
+from onehop.training import training_steps
 
 SEEDS = range(5)
 
@@ -71,10 +74,53 @@ def stones() -> None:
     print("}")
 
 
+# --8<-- [start: curve]
+def curve(kind: str, seed: int, distance: int, steps: int) -> list[tuple[int, float, float, float]]:
+    """Train where attractors agree in 70% of cases, and look at the reader every ten steps.
+
+    Returns the step, the accuracy on such sentences, the accuracy on those of them whose nearest
+    noun misleads, and how often the guess is the nearest noun's number.
+    """
+    rng = np.random.default_rng(seed)
+    model = reader(kind, rng)
+    test = sentences(1024, distance, 0.7, rng)
+    conflict = test.nearest != test.plural
+
+    def draw() -> tuple[torch.Tensor, torch.Tensor]:
+        drawn = sentences(64, distance, 0.7, rng)
+        return drawn.tokens, drawn.plural
+
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    training = training_steps(model, optimizer, draw, clip=1.0)
+    seen = []
+    for step in range(0, steps + 1, 10):
+        guess = answers(model, test.tokens)
+        right = (guess == test.plural).double()
+        nearest = (guess == test.nearest).double()
+        seen.append(
+            (step, right.mean().item(), right[conflict].mean().item(), nearest.mean().item())
+        )
+        for _ in islice(training, 10):
+            pass
+    return seen
+
+
+# --8<-- [end: curve]
+
+
+def curves() -> None:
+    for kind in ("rnn", "lstm", "gru", "attention"):
+        for seed in SEEDS:
+            seen = curve(kind, seed, 25, 300)
+            percent = [[round(100 * share) for share in column] for column in list(zip(*seen))[1:]]
+            print(f"{kind} {seed}: right, right in conflict, nearest", flush=True)
+            print(*percent, sep="\n")
+
+
 def row(runs: list[tuple[float, int]]) -> str:
     return str([(round(100 * share), taken) for share, taken in runs])
 
 
 if __name__ == "__main__":
     clean_state()
-    {"ladder": ladder, "stones": stones}[sys.argv[1]]()
+    {"ladder": ladder, "stones": stones, "curves": curves}[sys.argv[1]]()

@@ -1,12 +1,21 @@
-"""Bound numbers: what a `<data>` element must show for the value of its expression."""
+"""Bound numbers: reading `<data>` elements, and what one must show for its value."""
 
 from __future__ import annotations
 
+import ast
 import re
 from decimal import Decimal
 
 from driftproof.compare import Tolerance
+from driftproof.fences import without_code_spans
+from driftproof.mathematics import FORMULA
 from driftproof.numbers import Number, find_numbers
+from driftproof.page import Bound, Page
+from driftproof.problem import Problem
+
+DATA = re.compile(r"<data\b(?P<attributes>[^<>]*(?:\"[^\"]*\"[^<>\"]*)*)>(?P<text>[^<]*)</data>")
+_ATTRIBUTE = re.compile(r"""\s+([a-z]+)=("[^"]*"|'[^']*')""")
+_SLUG = re.compile(r"([a-z0-9][a-z0-9-]*):(.+)", re.DOTALL)
 
 Value = bool | int | float | str
 
@@ -87,3 +96,75 @@ def _signed(written: str, like: str) -> str:
     if negative:
         return ("\u2212" if like.startswith("\u2212") else "-") + bare
     return ("+" if like.startswith("+") else "") + bare
+
+
+def read_bounds(page: Page) -> None:
+    """Read the `<data>` elements in the prose of `page` into `page.bounds`."""
+    text = without_code_spans("\n".join(page.prose))
+    for line, content in enumerate(text.split("\n"), 1):
+        formulas = [formula.span() for formula in FORMULA.finditer(content)]
+        for match in DATA.finditer(content):
+            if any(start <= match.start() < end for start, end in formulas):
+                hint = "end the formula before it"
+                page.problems.append(
+                    Problem("bound-number", page.path, line, "<data> inside a formula", hint)
+                )
+            elif "|" in match[0] and "|" in DATA.sub("", content):
+                hint = "give the expression a name without | in a block"
+                page.problems.append(
+                    Problem("bound-number", page.path, line, "| in <data> cuts a table row", hint)
+                )
+            else:
+                _read_bound(page, match, line)
+        if re.search(r"<data\b", DATA.sub("", content)):
+            page.problems.append(
+                Problem(
+                    "bound-number",
+                    page.path,
+                    line,
+                    "this <data> element is not understood",
+                    'write <data value="expression">text</data> on one line, without < or > '
+                    "in the expression",
+                )
+            )
+
+
+def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
+    def problem(message: str, hint: str = "") -> None:
+        page.problems.append(Problem("bound-number", page.path, line, message, hint))
+
+    attributes = match["attributes"]
+    values = {name: quoted[1:-1] for name, quoted in _ATTRIBUTE.findall(attributes)}
+    unknown = sorted(values.keys() - {"value", "rtol", "because"})
+    if unknown or _ATTRIBUTE.sub("", attributes).strip() or "value" not in values:
+        problem(
+            f"<data{attributes}> is not understood",
+            'it takes value="expression" and, with a reason in because="…", rtol="…"',
+        )
+        return
+    if "rtol" in values and not values.get("because", "").strip():
+        problem("rtol needs a reason", 'add because="…"')
+    try:
+        rtol = float(values.get("rtol", 0.0))
+    except ValueError:
+        rtol = -1.0
+    if not 0 <= rtol < 1:
+        problem(f"rtol={values['rtol']!r} is not a number from 0 to 1")
+        return
+    expression, slug = values["value"], ""
+    if owner := _SLUG.fullmatch(expression):
+        slug, expression = owner.groups()
+    try:
+        ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        problem(f"{expression!r} is not a Python expression")
+        return
+    if not match["text"].strip():
+        problem("the element is empty", "write the number it stands for")
+        return
+    if len(find_numbers(match["text"])) > 1:
+        problem(f"{match['text']!r} holds several numbers", "give each an element of its own")
+        return
+    page.bounds.append(
+        Bound(expression, slug, match["text"], Tolerance(rtol), line, match.start("text"))
+    )

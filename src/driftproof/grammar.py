@@ -6,14 +6,12 @@ import ast
 import re
 from dataclasses import replace
 
-from driftproof.compare import Tolerance
+from driftproof.bound import read_bounds
 from driftproof.config import Config
 from driftproof.fences import Fence, blanked, find_fences, without_code_spans
-from driftproof.mathematics import FORMULA
 from driftproof.names import loaded
-from driftproof.numbers import find_numbers
 from driftproof.options import OptionError, Options, parse_header
-from driftproof.page import Block, Bound, Output, Page
+from driftproof.page import Block, Output, Page
 from driftproof.problem import Problem
 from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region
 
@@ -21,9 +19,6 @@ from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region
 FRONT_MATTER = re.compile(
     r"\A-{3}[ \t]*\n(?:(?:[\w\"' -]+:.*|[ \t#-].*)?\n)*?(?:\.{3}|-{3})[ \t]*(?:\n|\Z)"
 )
-DATA = re.compile(r"<data\b(?P<attributes>[^<>]*(?:\"[^\"]*\"[^<>\"]*)*)>(?P<text>[^<]*)</data>")
-_ATTRIBUTE = re.compile(r"""\s+([a-z]+)=("[^"]*"|'[^']*')""")
-_SLUG = re.compile(r"([a-z0-9][a-z0-9-]*):(.+)", re.DOTALL)
 
 
 def parse_page(config: Config, path: str) -> Page:
@@ -62,7 +57,7 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
             hint = "close it with -->; one that holds blank lines must begin its line"
             problem("unclosed-comment", i, "this comment is never closed", hint)
     _read_fences(config, page, fences)
-    _read_bounds(page)
+    read_bounds(page)
     read_includes(config, page)
     _check_leaves(page)
     return page
@@ -173,77 +168,6 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
     if "measured" in options and tolerant:
         problem("option-value", "a measured output has no tolerance: its digits are not compared")
     page.blocks[-1] = replace(block, output=Output(fence, options))
-
-
-def _read_bounds(page: Page) -> None:
-    text = without_code_spans("\n".join(page.prose))
-    for line, content in enumerate(text.split("\n"), 1):
-        formulas = [formula.span() for formula in FORMULA.finditer(content)]
-        for match in DATA.finditer(content):
-            if any(start <= match.start() < end for start, end in formulas):
-                hint = "end the formula before it"
-                page.problems.append(
-                    Problem("bound-number", page.path, line, "<data> inside a formula", hint)
-                )
-            elif "|" in match[0] and "|" in DATA.sub("", content):
-                hint = "give the expression a name without | in a block"
-                page.problems.append(
-                    Problem("bound-number", page.path, line, "| in <data> cuts a table row", hint)
-                )
-            else:
-                _read_bound(page, match, line)
-        if re.search(r"<data\b", DATA.sub("", content)):
-            page.problems.append(
-                Problem(
-                    "bound-number",
-                    page.path,
-                    line,
-                    "this <data> element is not understood",
-                    'write <data value="expression">text</data> on one line, without < or > '
-                    "in the expression",
-                )
-            )
-
-
-def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
-    def problem(message: str, hint: str = "") -> None:
-        page.problems.append(Problem("bound-number", page.path, line, message, hint))
-
-    attributes = match["attributes"]
-    values = {name: quoted[1:-1] for name, quoted in _ATTRIBUTE.findall(attributes)}
-    unknown = sorted(values.keys() - {"value", "rtol", "because"})
-    if unknown or _ATTRIBUTE.sub("", attributes).strip() or "value" not in values:
-        problem(
-            f"<data{attributes}> is not understood",
-            'it takes value="expression" and, with a reason in because="…", rtol="…"',
-        )
-        return
-    if "rtol" in values and not values.get("because", "").strip():
-        problem("rtol needs a reason", 'add because="…"')
-    try:
-        rtol = float(values.get("rtol", 0.0))
-    except ValueError:
-        rtol = -1.0
-    if not 0 <= rtol < 1:
-        problem(f"rtol={values['rtol']!r} is not a number from 0 to 1")
-        return
-    expression, slug = values["value"], ""
-    if owner := _SLUG.fullmatch(expression):
-        slug, expression = owner.groups()
-    try:
-        ast.parse(expression.strip(), mode="eval")
-    except (SyntaxError, ValueError):
-        problem(f"{expression!r} is not a Python expression")
-        return
-    if not match["text"].strip():
-        problem("the element is empty", "write the number it stands for")
-        return
-    if len(find_numbers(match["text"])) > 1:
-        problem(f"{match['text']!r} holds several numbers", "give each an element of its own")
-        return
-    page.bounds.append(
-        Bound(expression, slug, match["text"], Tolerance(rtol), line, match.start("text"))
-    )
 
 
 def _check_leaves(page: Page) -> None:

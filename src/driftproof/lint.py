@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, InvalidOperation
 
+from driftproof.bound import DATA
 from driftproof.fences import without_code_spans
-from driftproof.grammar import DATA
 from driftproof.mathematics import FORMULA, MathematicsError, render
 from driftproof.numbers import Number, find_numbers
 from driftproof.page import Page

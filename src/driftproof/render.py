@@ -22,22 +22,15 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
+from driftproof.bound import DATA
 from driftproof.check import check
 from driftproof.config import load
 from driftproof.fences import Fence
-from driftproof.grammar import DATA
-from driftproof.page import Block, Bound, Output, Page
+from driftproof.figures import Figure
+from driftproof.page import Block, Bound, Page
 from driftproof.results import Report, value_of
+from driftproof.show import shown_output
 from driftproof.worker import Failure
-
-_RULE = re.compile(r":?-+:?")
-_ALIGNED = {
-    (False, False): "",
-    (True, False): ' align="left"',
-    (False, True): ' align="right"',
-    (True, True): ' align="center"',
-}
-_HEAD = 'th scope="col"'
 
 
 @dataclass
@@ -129,6 +122,9 @@ class _Rendering:
         """Whether it is not known where the page's fences end; it is served, not published."""
         return any(problem.code == "unclosed-fence" for problem in self.page.problems)
 
+    def figure(self, block: Block) -> Figure | None:
+        return self.run.figures.get(block.number) if self.run else None
+
     def value(self, bound: Bound) -> Any:
         value = value_of(bound, self.page, self.report)
         return None if isinstance(value, Failure) else value
@@ -161,7 +157,7 @@ def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
     if block := rendering.blocks.get(fence.start):
         return _format_block(rendering, block, md)
     if block := rendering.outputs.get(fence.start):
-        return "" if "source" in block.options else _format_output(rendering, block)
+        return "" if "source" in block.options else shown_output(block, rendering.figure(block))
     return f"<pre><code>{escape(src)}</code></pre>"
 
 
@@ -184,7 +180,8 @@ def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
     note = ""
     if not block.runs:
         note = f'<p class="driftproof-stamp">Shown, not run: {escape(block.options["reason"])}</p>'
-    return f'<div class="driftproof-block" data-search-exclude id="{escape(block.anchor)}">{html}{note}</div>'
+    anchor = escape(block.anchor)
+    return f'<div class="driftproof-block" data-search-exclude id="{anchor}">{html}{note}</div>'
 
 
 def _placed(
@@ -202,7 +199,7 @@ def _placed(
     title = f"title-of-{block.number}"  # markdown-exec would quote the real one badly
     html = base_format(
         language="python",
-        run=lambda *_, **__: text if console else _format_output(rendering, block),
+        run=lambda *_, **__: text if console else shown_output(block, rendering.figure(block)),
         code=protected(code),
         md=md,
         html=not console,
@@ -212,69 +209,6 @@ def _placed(
         extra={**shown, "title": title} if "title" in shown else shown,
     )
     return str(html).replace(title, escape(shown.get("title", "")), 1)
-
-
-def _format_output(rendering: _Rendering, block: Block) -> str:
-    output = block.output
-    if output is None:
-        return ""
-    figure = rendering.run.figures.get(block.number) if rendering.run else None
-    if output.show == "figure":
-        body = _figure(output, figure)
-    elif output.show == "table":
-        body = _table([_cells(row) for row in output.text.split("\n")])
-    else:
-        body = f'<pre tabindex="0"><code>{escape(output.text)}</code></pre>'
-    stamp = _stamp(output)
-    note = f'<p class="driftproof-stamp">{escape(stamp)}</p>' if stamp else ""
-    name = f"output-{block.number}"
-    return f'<div class="driftproof-output" data-search-exclude id="{name}">{body}{note}</div>'
-
-
-def _stamp(output: Output) -> str:
-    """Say what a reader must know of an output that was not made for this page today."""
-    if output.device and not output.text.strip():
-        return f"No recording from a {output.device} device exists yet."
-    if output.device:
-        where = f", {output.measured}" if output.measured else ""
-        return f"Recorded on a {output.device} device{where}; not verified on this machine."
-    if output.measured:
-        return f"Measured on {output.measured}. Each build checks the relations, not the digits."
-    return ""
-
-
-def _figure(output: Output, figure: Any) -> str:
-    rows = [re.split(r"\s{2,}", line.strip()) for line in output.text.split("\n")]
-    table = _table(rows)
-    if figure is None:
-        return f'<figure class="driftproof-figure">{table}</figure>'
-    return (
-        f'<figure class="driftproof-figure">{figure.svg}'
-        f"<figcaption>{escape(figure.caption)}</figcaption>"
-        f"<details><summary>The numbers behind the figure</summary>{table}</details></figure>"
-    )
-
-
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
-
-
-def _table(rows: list[list[str]]) -> str:
-    """Return rows as an HTML table; a row of dashes, as in Markdown, aligns the columns."""
-    rules = [row for row in rows if all(_RULE.fullmatch(cell) for cell in row)]
-    aligned = [_ALIGNED[c.startswith(":"), c.endswith(":")] for c in rules[0]] if rules else []
-    head, *body = [row for row in rows if row not in rules]
-
-    def line(row: list[str], tag: str) -> str:
-        styles = [*aligned, *[""] * len(row)]
-        cells = zip(row, styles, strict=False)
-        return "".join(f"<{tag}{style}>{escape(cell)}</{tag[:2]}>" for cell, style in cells)
-
-    lines = "".join(f"<tr>{line(row, 'td')}</tr>" for row in body)
-    return (
-        '<div class="driftproof-table" tabindex="0"><table>'
-        f"<thead><tr>{line(head, _HEAD)}</tr></thead><tbody>{lines}</tbody></table></div>"
-    )
 
 
 class _BoundNumber(InlineProcessor):
@@ -298,9 +232,10 @@ class _BoundNumber(InlineProcessor):
         value = rendering.value(bound)
         element = ElementTree.Element("data", {"class": "driftproof-bound"})
         element.set("value", bound.text if value is None else str(value))
-        link = ElementTree.SubElement(element, "a", {"href": _target(rendering, bound)})
-        link.set("title", bound.expression if value is None else f"{bound.expression} = {value}")
-        link.text = AtomicString(bound.text)
+        target = _target(rendering, bound)
+        inner = ElementTree.SubElement(element, "a", {"href": target}) if target else element
+        inner.set("title", bound.expression if value is None else f"{bound.expression} = {value}")
+        inner.text = AtomicString(bound.text)
         return element, m.start(), m.end()
 
 
