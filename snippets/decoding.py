@@ -68,9 +68,10 @@ def main() -> None:
     print("microseconds = {")
     for name, passes in (("attention", attention), ("GRU", gru)):
         columns = list(zip(*passes, strict=True))
-        print(f'    "{name}": [{", ".join(f"{statistics.median(c) * 1e6:.3g}" for c in columns)}],')
-        print(f'    "{name} least": [{", ".join(f"{min(c) * 1e6:.3g}" for c in columns)}],')
-        print(f'    "{name} greatest": [{", ".join(f"{max(c) * 1e6:.3g}" for c in columns)}],')
+        for suffix, choose in (("", statistics.median), (" least", min), (" greatest", max)):
+            # Through float, so that a large number is not written with an exponent.
+            chosen = [f"{float(f'{choose(column) * 1e6:.3g}'):g}" for column in columns]
+            print(f'    "{name}{suffix}": [{", ".join(chosen)}],')
     print("}")
 
 

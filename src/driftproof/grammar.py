@@ -167,6 +167,12 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
         problem("option-value", "because goes with rtol or atol")
     if "measured" in options and tolerant:
         problem("option-value", "a measured output has no tolerance: its digits are not compared")
+    if options.get("show") == "figure" and options.keys() & {"measured", "device"}:
+        problem(
+            "option-value",
+            "a figure cannot be a measurement: each build would draw another under an old date",
+            "draw it from numbers that a script recorded",
+        )
     page.blocks[-1] = replace(block, output=Output(fence, options))
 
 

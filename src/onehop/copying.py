@@ -4,18 +4,14 @@ Nothing about a token can be guessed from the others, so that what is right beyo
 remembered.
 """
 
-from typing import TypeVar
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from onehop.encoder_decoder import Attention, EncoderDecoder, FixedVector, fit
+from onehop.encoder_decoder import EncoderDecoder, Kind, fit
 
 TOKENS = 20
-"""How many different tokens there are; token number 20, which is never drawn, starts the decoder."""
-
-Kind = TypeVar("Kind", Attention, FixedVector)
+"""How many different tokens are drawn; one more, which never is, starts the decoder."""
 
 
 def sequences(count: int, steps: int, rng: np.random.Generator) -> Tensor:
@@ -24,8 +20,8 @@ def sequences(count: int, steps: int, rng: np.random.Generator) -> Tensor:
 
 
 def train_copier(
-    kind: type[Kind], width: int, rng: np.random.Generator, steps: int = 600, longest: int = 16
-) -> Kind:
+    kind: Kind, width: int, rng: np.random.Generator, steps: int = 600, longest: int = 16
+) -> EncoderDecoder:
     """Return a model trained to copy; a batch is 32 sequences of one length.
 
     Args:
@@ -35,14 +31,14 @@ def train_copier(
         steps: number of batches.
         longest: lengths are drawn from 1 to this.
     """
-    model = kind(TOKENS + 1, TOKENS + 1, TOKENS, width, rng)
+    start = TOKENS
+    model = kind(TOKENS + 1, TOKENS + 1, start, width, rng)
 
     def draw() -> tuple[Tensor, Tensor]:
         tokens = sequences(32, int(rng.integers(1, longest + 1)), rng)
         return tokens, tokens
 
-    fit(model, draw, steps)
-    return model
+    return fit(model, draw, steps)
 
 
 @torch.no_grad()

@@ -21,6 +21,9 @@ class EncoderDecoder(nn.Module):
     What passes between them is the subclass's affair: `read` and `step` say it.
     """
 
+    output: nn.Linear
+    """The last layer of `step`, which gives the scores."""
+
     def __init__(self, source_tokens: int, target_tokens: int, end: int, width: int) -> None:
         """Register the two embeddings.
 
@@ -156,6 +159,10 @@ class Attention(EncoderDecoder):
         context, weights = additive_attention(s, states, self.W, self.U, self.v)
         s = self.decoder(torch.cat([token, context], dim=1), s)
         return s, self.output(torch.cat([s, context], dim=1)), weights
+
+
+Kind = type[Attention] | type[FixedVector]
+"""How a sequence reaches the decoder."""
 
 
 def fit(

@@ -26,7 +26,8 @@ class Maps(NamedTuple):
 
 
 Combine = Callable[[Maps, Maps], Maps]
-Scan = Callable[[Tensor, Tensor, Combine], Tensor]
+Scan = Callable[..., Tensor]
+"""Takes factors, additions and, if it can be counted, a `combine`."""
 
 
 class Work(NamedTuple):
@@ -64,7 +65,7 @@ def hillis_steele(a: Tensor, b: Tensor, combine: Combine = combine) -> Tensor:
     """Return the states of `loop` in `ceil(log2 T)` rounds and about `T log2 T` combines.
 
     In each round every position is combined with the one `gap` places back, and the gap doubles:
-    Hillis and Steele (1986, doi:10.1145/7902.7903), "sum of an array of numbers".
+    Hillis and Steele (1986, doi:10.1145/7902.7903).
 
     Args:
         a: factors, of a shape that broadcasts to that of `b`.
@@ -84,8 +85,8 @@ def blelloch(a: Tensor, b: Tensor, combine: Combine = combine) -> Tensor:
     """Return the states of `loop` in `2 log2 T` rounds and `2 (T - 1)` combines.
 
     Up a tree, pairs are combined until one map is left; down the tree, each pair learns what came
-    before it: Blelloch (1990, CMU-CS-90-190), section 1.3. Lengths other than powers of two are
-    filled up with maps that change nothing.
+    before it: Blelloch (1990, CMU-CS-90-190), with the last state from the top of the tree. Lengths
+    other than powers of two are filled up with maps that change nothing.
 
     Args:
         a: factors, of a shape that broadcasts to that of `b`.

@@ -73,19 +73,23 @@ class DiagonalSSM(nn.Module):
         self.C = _parameter(rng.standard_normal((width, modes, 2)) / math.sqrt(2))
         self.D = _parameter(rng.standard_normal(width))
 
-    def held(self) -> tuple[Tensor, Tensor]:
-        """Return poles and input factors, complex, `(width, modes)` each.
+    def rates(self) -> Tensor:
+        """Return `A` of each mode, complex, `(width, modes)`.
 
-        The real part of `A` is negative whatever is learned, so that every pole lies inside the
-        unit circle.
+        Their real part is negative whatever is learned: every pole lies inside the unit circle.
         """
-        A = torch.complex(-self.log_decay.exp(), self.frequency)
-        return zero_order_hold(A, self.log_step.exp())
+        return torch.complex(-self.log_decay.exp(), self.frequency)
+
+    def held(self) -> tuple[Tensor, Tensor]:
+        """Return poles and input factors, complex, `(width, modes)` each."""
+        return zero_order_hold(self.rates(), self.log_step.exp())
 
     def kernel(self, steps: int) -> Tensor:
         """Return the effect of an input on the output at lags 0, 1, ..., `(steps, width)`."""
-        keep, take = self.held()
-        powers = keep[None] ** torch.arange(steps)[:, None, None]
+        lags = torch.arange(steps)[:, None, None]
+        # Quicker than powers of the poles, and the same numbers.
+        powers = torch.exp(lags * self.log_step.exp() * self.rates())
+        _, take = self.held()
         return self._read(take * powers)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -150,18 +154,18 @@ class SelectiveSSM(nn.Module):
         """
         super().__init__()
         self.log_rate = _parameter(np.tile(np.log(np.arange(1, modes + 1)), (width, 1)))
-        self.step = nn.Linear(width, width)
+        self.step_length = nn.Linear(width, width)
         self.B = nn.Linear(width, modes, bias=False)
         self.C = nn.Linear(width, modes, bias=False)
-        for part in (self.step, self.B, self.C):
+        for part in (self.step_length, self.B, self.C):
             uniform_(part, width, rng)
         step = np.exp(rng.uniform(math.log(0.001), math.log(0.1), width))
-        self.step.bias = _parameter(np.log(np.expm1(step)))  # the inverse of softplus
+        self.step_length.bias = _parameter(np.log(np.expm1(step)))  # the inverse of softplus
         self.D = _parameter(rng.standard_normal(width))
 
     def maps(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return what each step keeps and what it adds, `(batch, steps, width, modes)` each."""
-        step = F.softplus(self.step(inputs))[..., None]
+        step = F.softplus(self.step_length(inputs))[..., None]
         keep, take = zero_order_hold(-self.log_rate.exp(), step)
         return keep, take * self.B(inputs)[:, :, None] * inputs[..., None]
 

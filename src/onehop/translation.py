@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from onehop.encoder_decoder import Attention, FixedVector, fit
+from onehop.encoder_decoder import Attention, Kind, fit
 
 Pair = tuple[str, str]
 """French and English that mean the same."""
@@ -138,7 +138,7 @@ class Translator(nn.Module):
         self,
         width: int,
         rng: np.random.Generator,
-        kind: type[Attention] | type[FixedVector] = Attention,
+        kind: Kind = Attention,
     ) -> None:
         """Draw the weights of a model of that kind."""
         super().__init__()
@@ -179,7 +179,7 @@ def train(
     rng: np.random.Generator,
     width: int = 32,
     steps: int = 300,
-    kind: type[Attention] | type[FixedVector] = Attention,
+    kind: Kind = Attention,
 ) -> Translator:
     """Return a translator trained on sentence pairs; no word is ever said to belong to another.
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from onehop.encoder_decoder import FixedVector
 from onehop.translation import (
     END,
     ENGLISH,
@@ -9,6 +10,7 @@ from onehop.translation import (
     Translator,
     adjective_sentences,
     sentence_pairs,
+    sentences_of,
     train,
 )
 
@@ -55,6 +57,18 @@ def test_both_languages_need_3_to_15_words():
     assert all(3 <= french == english <= 15 for french, english in lengths)
 
 
+@pytest.mark.parametrize("words", [3, 8, 16, 24])
+def test_sentences_of_any_length_can_be_drawn(words):
+    pairs = sentences_of(words, 20, generator())
+    assert {words} == {len(side.split()) for pair in pairs for side in pair}
+    assert 20 == len(pairs)
+
+
+def test_there_is_no_sentence_of_two_words():
+    with pytest.raises(ValueError, match="expected 3 or more, got 2"):
+        sentences_of(2, 1, generator())
+
+
 def test_the_vocabularies_hold_every_word_that_is_drawn():
     pairs = sentence_pairs(2000, generator())
     assert set(FRENCH) == {word for french, _ in pairs for word in french.split()}
@@ -78,9 +92,10 @@ def test_before_training_every_weight_is_about_one_over_the_number_of_states():
 
 def test_an_endless_translation_is_cut_at_twice_the_french_length():
     model = Translator(8, generator())
+    output = model.model.output
     with torch.no_grad():
-        model.output.weight.zero_()
-        model.output.bias.zero_()[ENGLISH.index("cat")] = 1.0
+        output.weight.zero_()
+        output.bias.zero_()[ENGLISH.index("cat")] = 1.0
     english, weights = model.translate("le chat dort")
     assert "cat cat cat cat cat cat" == english
     assert (6, 3) == weights.shape
@@ -92,7 +107,7 @@ def test_translating_and_scoring_the_same_words_give_the_same_weights(trained):
     assert english == translation
     numbers = torch.tensor([[FRENCH.index(word) for word in french.split()]])
     right = torch.tensor([[ENGLISH.index(word) for word in [*english.split(), END]]])
-    scores, weights = trained(numbers, right)
+    scores, weights = trained.model(numbers, right)
     torch.testing.assert_close(weights[0], expected)
     assert right.tolist() == scores.argmax(dim=-1).tolist()
 
@@ -105,13 +120,25 @@ def test_the_english_adjective_reads_the_state_of_the_french_one(trained):
         assert 0.5 < weights[1, 2], french
 
 
+def test_translating_all_is_translating_each(trained):
+    french = [french for french, _ in adjective_sentences()[:20]]
+    assert [trained.translate(f)[0] for f in french] == trained.translate_all(french)
+
+
+def test_a_fixed_vector_translator_weighs_nothing():
+    pairs = sentence_pairs(50, generator())
+    translator = train(pairs, generator(), 8, 3, FixedVector)
+    _, weights = translator.translate("le chat dort")
+    assert 0 == weights.shape[1]
+
+
 def test_the_weights_are_float64():
     assert {torch.float64} == {p.dtype for p in Translator(8, generator()).parameters()}
 
 
 def test_a_seed_trains_the_same_translator():
     first, second = (train(sentence_pairs(50, generator()), generator(1), 8, 3) for _ in range(2))
-    torch.testing.assert_close(first.v, second.v, rtol=0, atol=0)
+    assert torch.equal(first.model.output.weight, second.model.output.weight)
 
 
 def test_an_unknown_word_and_an_empty_sentence_are_refused():
