@@ -43,9 +43,9 @@ def ladder() -> None:
         ("RNN", "rnn", None),
         ("LSTM", "lstm", None),
         ("GRU", "gru", None),
-        ("LSTM, bias +1", "lstm", 1),
-        ("LSTM, bias +2", "lstm", 2),
-        ("LSTM, bias +3", "lstm", 3),
+        ("LSTM+1", "lstm", 1),
+        ("LSTM+2", "lstm", 2),
+        ("LSTM+3", "lstm", 3),
         ("attention", "attention", None),
     ):
         print(f'    "{name}": {{')
@@ -109,12 +109,17 @@ def curve(kind: str, seed: int, distance: int, steps: int) -> list[tuple[int, fl
 
 
 def curves() -> None:
-    for kind in ("rnn", "lstm", "gru", "attention"):
-        for seed in SEEDS:
-            seen = curve(kind, seed, 25, 300)
-            percent = [[round(100 * share) for share in column] for column in list(zip(*seen))[1:]]
-            print(f"{kind} {seed}: right, right in conflict, nearest", flush=True)
-            print(*percent, sep="\n")
+    conflict, lowest, learnt = {}, {}, {}
+    for name in ("RNN", "LSTM", "GRU", "attention"):
+        shares = [[look[2] for look in curve(name.lower(), seed, 25, 300)] for seed in SEEDS]
+        conflict[name] = [[round(100 * share) for share in run] for run in shares]
+        lowest[name] = [min(run) for run in conflict[name]]
+        learnt[name] = [max(10 * i for i in range(31) if run[i] < 0.95) + 10 for run in shares]
+    print("conflict = [  # an RNN, five seeds: percent right where the nearest noun misleads")
+    for run in conflict["RNN"]:
+        print(f"    {run[:21]},  # every ten steps, 0 to 200")
+    print("]")
+    print(f"lowest = {lowest}\nlearnt = {learnt}")
 
 
 def row(runs: list[tuple[float, int]]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
 from onehop import scan
@@ -53,7 +53,7 @@ class Windowed(nn.Module):
         self.window, self.layer = nn.Conv1d(width, width, 4, groups=width), layer
         uniform_(self.window, 4, rng)
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         past = F.pad(inputs.mT, (3, 0))
         return self.layer(F.silu(self.window(past)).mT)
 

@@ -4,15 +4,19 @@
 some minutes.
 """
 
-# --8<-- [start: measure]
+import datetime
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 from onehop.bleu import bleu
+from onehop.copying import recalled, train_copier
+from onehop.determinism import clean_state
 from onehop.encoder_decoder import Attention, FixedVector, Kind
 from onehop.translation import Translator, sentences_of, train
 
+# --8<-- [start: measure]
 GROUPS = [(3, 5), (6, 8), (9, 11), (12, 14), (15, 16), (17, 20), (21, 24)]
 
 
@@ -43,15 +47,15 @@ def backwards(french: str) -> str:
 
 
 def main() -> None:
-    import torch
-
-    from onehop.copying import recalled, train_copier
-    from onehop.determinism import clean_state
-
     clean_state()
-    print(f"# torch {torch.__version__}, float64: five seeds each.")
-    print("# Percent translated exactly, then BLEU, by words: 3-5, 6-8, 9-11, 12-14, 15-16,")
-    print("# and, longer than any that was trained, 17-20 and 21-24.")
+    print("# --8<-- [start: translations]")
+    print(
+        f"# Five seeds each; torch {torch.__version__}, {datetime.date.today()}. Percent translated"
+    )
+    print(
+        "# exactly, by words of the sentence: 3-5, 6-8, 9-11, 12-14, 15-16, then 17-20 and 21-24,"
+    )
+    print("# which are longer than all that were trained.")
     print("exact, scores = {}, {}")
     for name, settings in {
         "attention 48, 400 steps": (Attention, 48, 400),
@@ -62,25 +66,32 @@ def main() -> None:
     }.items():
         change = {"change": backwards} if "backwards" in name else {}
         runs = [measure(*settings, seed, **change) for seed in range(5)]
-        for table, place in (("exact", 0), ("scores", 1)):
-            print(f'{table}["{name}"] = [')
-            for run in runs:
-                print(f"    {[round(float(x)) for x in run[place]]},")
-            print("]", flush=True)
-    print("# Tokens of a sequence recalled beyond chance, for 4, 8, 16 and 24 tokens.")
-    print("tokens = {}")
+        show(f'exact["{name}"]', [[round(x) for x in exact] for exact, _, _ in runs])
+        if name in ("attention 48, 400 steps", "fixed 128, 800 steps"):
+            show(f'scores["{name}"]', [[round(x) for x in scores] for _, scores, _ in runs])
+    print("# --8<-- [end: translations]")
+    print("# --8<-- [start: copies]")
+    print("# Five seeds each: tokens recalled beyond chance, of 4, 8, 16 and 24 tokens.")
+    print("copied = {}")
     for name, (kind, width, steps) in {
-        "attention 64": (Attention, 64, 400),
-        "fixed 64": (FixedVector, 64, 600),
-        "fixed 32": (FixedVector, 32, 600),
+        "attention 64, 400 steps": (Attention, 64, 400),
+        "fixed 64, 600 steps": (FixedVector, 64, 600),
+        "fixed 32, 600 steps": (FixedVector, 32, 600),
     }.items():
-        print(f'tokens["{name}"] = [')
+        rows = []
         for seed in range(5):
             rng = np.random.default_rng(seed)
             model = train_copier(kind, width, rng, steps)
-            row = [round(recalled(model, length, rng), 1) for length in (4, 8, 16, 24)]
-            print(f"    {row},", flush=True)
-        print("]")
+            rows.append([round(recalled(model, length, rng), 1) for length in (4, 8, 16, 24)])
+        show(f'copied["{name}"]', rows)
+    print("# --8<-- [end: copies]")
+
+
+def show(name: str, rows: list[list[float]]) -> None:
+    print(f"{name} = [")
+    for row in rows:
+        print(f"    {row},", flush=True)
+    print("]")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def blelloch(a: Tensor, b: Tensor, combine: Combine = combine) -> Tensor:
 
     Up a tree, pairs are combined until one map is left; down the tree, each pair learns what came
     before it: Blelloch (1990, CMU-CS-90-190), with the last state from the top of the tree. Lengths
-    other than powers of two are filled up with maps that change nothing.
+    other than powers of two are filled up behind the end, where no state looks.
 
     Args:
         a: factors, of a shape that broadcasts to that of `b`.
@@ -95,7 +95,7 @@ def blelloch(a: Tensor, b: Tensor, combine: Combine = combine) -> Tensor:
     """
     steps = b.shape[1]
     filling = [0, 0] * (b.ndim - 2) + [0, (1 << (steps - 1).bit_length()) - steps]
-    maps = Maps(F.pad(a.expand_as(b), filling, value=1), F.pad(b, filling))
+    maps = Maps(F.pad(a.expand_as(b), filling), F.pad(b, filling))
     before, all_steps = _up_and_down(maps, combine)
     return torch.cat([before.b[:, 1:], all_steps.b], 1)[:, :steps]
 
