@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,15 @@ def _outside(variables: dict[str, str]) -> dict[str, str]:
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "GITHUB_"))}
     kept.pop("CI", None)
     return kept | {"PYTHONDONTWRITEBYTECODE": "1"} | variables
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _as_from_a_terminal() -> Iterator[None]:
+    """Run pages as they run where Python buffers what C prints, and writes byte code."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -257,6 +257,7 @@ def test_fences_in_docstrings_and_nested_conversions_never_run(new_project):
     assert 0 == result.returncode, result.stdout
     assert "ran " == count.read_text()
     assert "docstring " in book.read("site/index.html")
+    assert "```" not in book.read("site/index.html")
 
 
 def test_two_builds_at_once_give_the_same_site(new_project):

@@ -325,6 +325,21 @@ def test_a_page_that_comes_and_goes_is_served_and_forgotten(served):
     served.until(lambda: served.status("/new/")["state"] == "unknown")
 
 
+def test_what_an_edit_has_made_stale_does_not_begin(served, outside):
+    slow = GATED.format(gate=str(outside / "second-gate"))
+    for number in range((os.cpu_count() or 1) + 1):
+        served.book.write(f"docs/a{number}.md", slow)
+    last = OTHER.format(count=str(outside / "count"))
+    served.book.write("docs/z.md", last.replace('"other ', '"stale '))
+    served.until(lambda: served.status("/z/")["state"] == "checking")
+    ran(outside)
+    served.edit("docs/z.md", last.replace('"other ', '"fresh '))
+    (outside / "second-gate").touch()
+    served.settles("/z/", "agreed")
+    served.settles("/a0/", "agreed")
+    assert ["fresh"] == ran(outside)
+
+
 def test_ctrl_c_ends_what_runs_and_what_waits(served, outside):
     forever = "import subprocess, time\nsubprocess.Popen(['sleep', '60'])\ntime.sleep(60)"
     for name in "abcdef":
