@@ -5,6 +5,7 @@ at which no seed succeeds.
 """
 
 import sys
+from collections import deque
 from itertools import islice
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 from onehop.agreement import accuracy, answers, reader, sentences, train
 from onehop.determinism import clean_state
+from onehop.gradients import gradient_profile
 from onehop.training import training_steps
 
 SEEDS = range(5)
@@ -86,12 +88,12 @@ def curve(kind: str, seed: int, distance: int, steps: int) -> list[tuple[int, fl
     test = sentences(1024, distance, 0.7, rng)
     conflict = test.nearest != test.plural
 
-    def draw() -> tuple[torch.Tensor, torch.Tensor]:
-        drawn = sentences(64, distance, 0.7, rng)
-        return drawn.tokens, drawn.plural
-
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    training = training_steps(model, optimizer, draw, clip=1.0)
+    training = training_steps(
+        model,
+        torch.optim.Adam(model.parameters(), lr=3e-3),
+        lambda: sentences(64, distance, 0.7, rng)[:2],  # tokens, and the subject's number
+        clip=1.0,
+    )
     seen = []
     for step in range(0, steps + 1, 10):
         guess = answers(model, test.tokens)
@@ -100,8 +102,7 @@ def curve(kind: str, seed: int, distance: int, steps: int) -> list[tuple[int, fl
         seen.append(
             (step, right.mean().item(), right[conflict].mean().item(), nearest.mean().item())
         )
-        for _ in islice(training, 10):
-            pass
+        deque(islice(training, 10), maxlen=0)
     return seen
 
 
@@ -122,10 +123,36 @@ def curves() -> None:
     print(f"lowest = {lowest}\nlearnt = {learnt}")
 
 
+def gradients() -> None:
+    print("subject = [  # start, largest, at the end; accuracy in percent at the end")
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        model = reader("rnn", rng)
+        test = sentences(512, 25, 0.5, rng)
+        training = training_steps(
+            model,
+            torch.optim.Adam(model.parameters(), lr=3e-3),
+            lambda rng=rng: sentences(64, 25, 0.7, rng)[:2],
+            clip=1.0,
+        )
+        seen = []
+        for _ in range(31):
+            profile = gradient_profile(model.layer, model.embedding(test.tokens[:32]))
+            seen.append(float(profile[25] / profile[0]))
+            right = accuracy(model, test)
+            deque(islice(training, 10), maxlen=0)
+        print(
+            f"    ({seen[0]:.0e}, {max(seen):.0e}, {seen[-1]:.0e}, {round(100 * right)}),"
+            f"  # largest at step {10 * seen.index(max(seen))}",
+            flush=True,
+        )
+    print("]")
+
+
 def row(runs: list[tuple[float, int]]) -> str:
     return str([(round(100 * share), taken) for share, taken in runs])
 
 
 if __name__ == "__main__":
     clean_state()
-    {"ladder": ladder, "stones": stones, "curves": curves}[sys.argv[1]]()
+    {"ladder": ladder, "stones": stones, "curves": curves, "gradients": gradients}[sys.argv[1]]()
