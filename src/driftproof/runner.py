@@ -135,6 +135,8 @@ class _Reader:
                 selector.register(pipe, selectors.EVENT_READ)
             try:
                 self._follow(selector, control, out, err)
+            except (EOFError, ConnectionError):
+                pass  # its process has ended; how is asked below
             finally:
                 _kill(pid)
                 process.join()
@@ -161,10 +163,7 @@ class _Reader:
             self._drain(err, self.complained)
             del self.complained[:-_STDERR_KEPT]
             if control in ready:
-                try:
-                    message = control.recv()
-                except (EOFError, ConnectionError):
-                    return
+                message = control.recv()
                 self._drain(out, self.printed)  # what it wrote last
                 self._drain(err, self.complained)
                 self._handle(*message)

@@ -79,12 +79,18 @@ class Verification:
                 if self._closed:
                     return
                 done, pages = self._latest, self._pages
-            going = partial(self._is_latest, done)
-            if self.viewed in pages:
-                self._learn(check(self.config, [self.viewed], pages=pages, going=going), done)
-            report = check(self.config, pages=pages, going=going)
-            if self._learn(report, done) and not report.problems:
-                self.log.info(report.summary)
+            try:
+                self._verify(pages, done)
+            except Exception:
+                self.log.exception("pages could not be verified; the next edit tries again")
+
+    def _verify(self, pages: dict[str, Page], generation: int) -> None:
+        going = partial(self._is_latest, generation)
+        if self.viewed in pages:
+            self._learn(check(self.config, [self.viewed], pages=pages, going=going), generation)
+        report = check(self.config, pages=pages, going=going)
+        if self._learn(report, generation) and not report.problems:
+            self.log.info(report.summary)
 
     def _is_latest(self, generation: int) -> bool:
         return generation == self._latest and not self._closed

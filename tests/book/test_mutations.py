@@ -41,7 +41,7 @@ def mutants(text: str, number: Number) -> Iterator[str]:
             superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹"
             digit = superscripts[superscripts.index(character) % 9 + 1]
             yield before + spelled[:i] + digit + spelled[i + 1 :] + after
-    if number.value:
+    if number.value and not number.value.is_nan():
         flipped = spelled[1:] if spelled[0] in "-+\u2212" else f"-{spelled}"
         yield before + flipped + after
     for sign, other in (("e-", "e+"), ("e+", "e-"), ("⁻", "")):

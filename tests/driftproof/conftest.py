@@ -133,10 +133,9 @@ def _outside(variables: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _as_from_a_terminal() -> Iterator[None]:
-    """Run pages as they run where Python buffers what C prints, and writes byte code."""
+    """Run pages as they run where Python lets C buffer what it prints."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
-            patch.delenv(name, raising=False)
+        patch.delenv("PYTHONUNBUFFERED", raising=False)
         yield
 
 

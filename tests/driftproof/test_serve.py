@@ -326,14 +326,17 @@ def test_a_page_that_comes_and_goes_is_served_and_forgotten(served):
 
 
 def test_what_an_edit_has_made_stale_does_not_begin(served, outside):
-    slow = GATED.format(gate=str(outside / "second-gate"))
+    assert "unknown" == served.status("/nowhere/")["state"]  # so no page is viewed, and first
+    begun = f'open({str(outside / "begun")!r}, "a")\nwhile'
+    slow = GATED.format(gate=str(outside / "second-gate")).replace("while", begun)
     for number in range((os.cpu_count() or 1) + 1):
         served.book.write(f"docs/a{number}.md", slow)
     last = OTHER.format(count=str(outside / "count"))
     served.book.write("docs/z.md", last.replace('"other ', '"stale '))
-    served.until(lambda: served.status("/z/")["state"] == "checking")
+    served.until((outside / "begun").exists)
     ran(outside)
     served.edit("docs/z.md", last.replace('"other ', '"fresh '))
+    served.until(lambda: "fresh" in served.get("/z/"))
     (outside / "second-gate").touch()
     served.settles("/z/", "agreed")
     served.settles("/a0/", "agreed")
