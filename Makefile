@@ -26,6 +26,7 @@ build: $(INSTALLED)
 	@$(BIN)/mkdocs build --strict
 
 record: $(INSTALLED)
+	@$(BIN)/python snippets/ledger.py
 	@$(BIN)/driftproof record $(PAGES)
 
 check: $(INSTALLED)

@@ -59,7 +59,9 @@ def _positive(value: str) -> float:
 
 
 _text = _matching(r"(?s).*\S.*", "some text")
-_identifier = _matching(r"[A-Za-z][\w.-]*", "a letter followed by letters, digits, '-', '_' or '.'")
+_identifier = _matching(
+    r"[A-Za-z][\w. -]*", "a letter followed by letters, digits, blanks, '-', '_' or '.'"
+)
 
 PYTHON = {
     "exec": _one_of("off"),

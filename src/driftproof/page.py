@@ -84,7 +84,7 @@ class Block:
     @property
     def anchor(self) -> str:
         """The id by which a link reaches it."""
-        return self.options.get("id") or f"block-{self.number}"
+        return self.options.get("id", f"block-{self.number}").strip().replace(" ", "-")
 
     @property
     def runs(self) -> bool:

@@ -135,7 +135,8 @@ def _outside(variables: dict[str, str]) -> dict[str, str]:
 def _as_from_a_terminal() -> Iterator[None]:
     """Run pages as they run where Python lets C buffer what it prints."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTHONUNBUFFERED", raising=False)
+        for name in ("CI", "GITHUB_ACTIONS", "PYTHONUNBUFFERED"):
+            patch.delenv(name, raising=False)
         yield
 
 

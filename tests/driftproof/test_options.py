@@ -79,7 +79,7 @@ def test_an_option_needs_quotes_and_a_value_and_stands_once(language: str, name:
         ('python file="a.py:b:c"', 'must be "name.py" or "name.py:region"'),
         ('python hl_lines="1,2"', 'must be line numbers such as "1 3-4"'),
         ('python linenums="yes"', 'must be a line number such as "1"'),
-        ('python id="two words"', "must be a letter followed by letters, digits"),
+        ('python id="two,words"', "must be a letter followed by letters, digits"),
         ('python id="1st"', "must be a letter followed by letters, digits"),
         ('python timeout="0"', "must be a number above zero"),
         ('python timeout="inf"', "must be a number above zero"),

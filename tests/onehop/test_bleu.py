@@ -52,6 +52,9 @@ def test_short_translations_are_penalised_by_the_whole_set():
     assert 1.0 == brevity_penalty(["the cat is on", "a b c d e f g h"], [MAT[:1], MAT[:1]])
     assert 1.0 == brevity_penalty(["the cat is on the mat mat"], [MAT])
     assert 0.0 == brevity_penalty([""], [MAT])
+    nearest = [["a b c d", "a b c d e f g h"], ["a b c d e f g h", "a b c d e f g"]]
+    assert 1.0 == brevity_penalty(["a b c d e"], nearest[:1])
+    assert math.exp(1 - 7 / 6) == brevity_penalty(["a b c d e f"], nearest[1:])
     expected = math.exp(1 - 6 / 5)
     assert expected == pytest.approx(bleu(["the cat is on the"], [MAT[:1]]))
 

@@ -14,6 +14,7 @@ from onehop.translation import (
     train,
 )
 
+VERBS = {"dort", "court", "saute", "mange", "voit", "suit", "chasse", "aime"}
 FEMININE = {"vache", "souris", "poule", "chèvre", "noire", "blanche", "grise", "brune", "lente"}
 
 
@@ -62,6 +63,14 @@ def test_sentences_of_any_length_can_be_drawn(words):
     pairs = sentences_of(words, 20, generator())
     assert {words} == {len(side.split()) for pair in pairs for side in pair}
     assert 20 == len(pairs)
+
+
+def test_each_clause_has_one_verb_and_et_stands_between_clauses():
+    for french, english in sentences_of(24, 50, generator()):
+        clauses = french.split(" et "), english.split(" and ")
+        assert len(clauses[0]) == len(clauses[1]) >= 4
+        for clause in clauses[0]:
+            assert 1 == sum(word in VERBS for word in clause.split()), french
 
 
 def test_there_is_no_sentence_of_two_words():
