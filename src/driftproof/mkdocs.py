@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from driftproof import render
 from driftproof.check import check
 from driftproof.fences import without_code_spans
 from driftproof.grammar import parse_page
-from driftproof.page import Page
+from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.report import as_text
 from driftproof.results import Report
@@ -99,17 +100,23 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self, html: str, *, page: SitePage, config: MkDocsConfig, files: Files
     ) -> None:
         """See that the page shows exactly the blocks that were parsed, and know its anchors."""
-        anchors = {first or second for first, second in _ID.findall(html)}
+        count = Counter(first or second for first, second in _ID.findall(html))
+        anchors = set(count)
         page.present_anchor_ids = (page.present_anchor_ids or set()) | anchors
         parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
         if parsed is None:
             return
-        text, hint = "this block is not on the page", "is it inside something that is not rendered?"
-        self.warnings.problems += [
-            Problem("not-shown", parsed.path, block.line, text, hint)
-            for block in parsed.blocks
-            if block.anchor not in anchors
-        ]
+        for block in parsed.blocks:
+            if block.anchor not in anchors:
+                text = "this block is not on the page"
+                hint = "is it inside something that is not rendered?"
+                self._found("not-shown", parsed, block, text, hint)
+            elif count[block.anchor] > 1:
+                text = f"the id {block.anchor!r} is also that of something else on the page"
+                self._found("duplicate-id", parsed, block, text, "ids are unique on a page")
+
+    def _found(self, code: str, page: Page, block: Block, text: str, hint: str) -> None:
+        self.warnings.problems.append(Problem(code, page.path, block.line, text, hint))
 
     @event_priority(-100)
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:

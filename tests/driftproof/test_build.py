@@ -276,3 +276,12 @@ def test_two_builds_at_once_give_the_same_site(new_project):
         thread.join()
     assert {"site-a": 0, "site-b": 0} == {d: result.returncode for d, result in results.items()}
     assert book.read("site-a/index.html") == book.read("site-b/index.html")
+
+
+def test_a_heading_with_the_id_of_a_block_is_found(new_project):
+    book = new_project()
+    book.add_site()
+    book.write("docs/index.md", '# A { #same }\n\n```python id="same"\nx = 1\n```\n')
+    result = build(book, "-q")
+    assert result.returncode == 1
+    assert "docs/index.md:3: the id 'same' is also that of something else" in result.stdout

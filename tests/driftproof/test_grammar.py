@@ -435,7 +435,7 @@ def test_parsing_never_raises_and_points_into_the_file(project, lines: list[str]
         assert page.lines[bound.line - 1][bound.start :].startswith(bound.text)
 
 
-def test_an_id_may_hold_blanks_and_its_anchor_does_not(project: Project) -> None:
+def test_an_id_may_hold_blanks_and_its_anchor_does_not(project):
     page = project.parse('```python id="two words"\nx = 1\n```\n')
     assert page.problems == []
     assert page.blocks[0].anchor == "two-words"
