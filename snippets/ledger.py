@@ -276,7 +276,7 @@ def sources_page(config: Config, sources: dict[str, Row], pages: dict[str, Page]
     """The text of docs/sources.md."""
     lines = [template(config, "sources-head.md.in")]
     places = [slug for slug in order(config) if slug in pages]
-    for key, source in sorted(sources.items(), key=lambda item: str(item[1]["authors"])):
+    for key, source in sorted(sources.items()):
         citing = [
             f"[{title(pages[slug])}]({pages[slug].path.removeprefix('docs/')})"
             for slug in places
