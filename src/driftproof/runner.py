@@ -49,7 +49,7 @@ class Run:
         files: SHA-256 of the project's files that were read, by path.
         modules: Modules loaded that are not of the standard library.
         variables: Environment variables that were asked for.
-        seconds: Wall time of each block.
+        seconds: CPU time of each block.
     """
 
     outputs: dict[int, str] = field(default_factory=dict)
@@ -190,9 +190,8 @@ class _Reader:
         elif what == "start":
             self.current = self.blocks[content[0]]
         elif what == "end":
-            number, failure, figure = content
+            number, failure, figure, self.run.seconds[number] = content
             self.run.outputs[number] = clean(self.printed.decode("utf-8", "replace"))
-            self.run.seconds[number] = time.monotonic() - self.began
             if figure is not None:
                 self.run.figures[number] = figure
             if failure is not None:

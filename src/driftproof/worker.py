@@ -15,6 +15,7 @@ import os
 import random
 import sys
 import threading
+import time
 import traceback
 import types
 from dataclasses import dataclass
@@ -111,8 +112,9 @@ def _run(job: Job, control: Connection, observer: Observer) -> None:
     sys.modules["__main__"] = main
     for step in job.steps:
         control.send(("start", step.number))
+        began = time.process_time()
         failure, figure = _run_step(job, step, main.__dict__)
-        control.send(("end", step.number, failure, figure))
+        control.send(("end", step.number, failure, figure, time.process_time() - began))
         control.recv()  # what the next block prints must not be read as this one's
         if failure is not None:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -17,10 +18,22 @@ import driftproof
 import onehop
 from driftproof.check import check
 from driftproof.config import load
+from driftproof.grammar import parse_page
+from driftproof.page import Page
 from driftproof.results import Report
 
 CONFIG = load(Path(__file__).parent)
 ROOT = CONFIG.root
+CHAPTERS = [path for path in CONFIG.pages() if "/chapters/" in path]
+
+# CPU seconds of a chapter's blocks on the processor that recorded them; 5 where nothing is said.
+BUDGETS = {
+    "the-clock": 15,
+    "agreement-over-a-distance": 20,
+    "the-translation-cliff": 40,
+    "recurrence-returns": 15,
+}
+SLACK = 2
 
 
 class _Loader(yaml.SafeLoader):
@@ -55,6 +68,13 @@ def public_objects(name: str) -> list[str]:
         and (inspect.isfunction(value) or inspect.isclass(value))
         and value.__module__ == name
     ]
+
+
+def imported(page: Page) -> list[str]:
+    """The modules of the book that a page's blocks import."""
+    nodes = [node for block in page.blocks if block.tree for node in ast.walk(block.tree)]
+    found = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return sorted(name for name in found if name.startswith("onehop."))
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +114,38 @@ def test_every_public_object_of_the_engine_is_in_the_reference() -> None:
     page = (ROOT / CONFIG.docs / "reference" / "driftproof.md").read_text("utf-8")
     named = {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
     assert named == set(driftproof.__all__)
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_a_chapter_links_the_modules_that_it_uses_and_they_link_it(path: str) -> None:
+    page = parse_page(CONFIG, path)
+    said = next((t for t in page.lines if t.startswith("This page's code comes from ")), "")
+    assert re.findall(r"\(\.\./reference/([\w.]+)\.md\)", said) == imported(page)
+    for name in imported(page):
+        reference = (ROOT / CONFIG.docs / "reference" / f"{name}.md").read_text("utf-8")
+        assert f"](../chapters/{page.slug}.md)" in reference, name
+
+
+@pytest.mark.parametrize("name", modules(onehop))
+def test_a_module_links_only_chapters_that_use_it(name: str) -> None:
+    reference = (ROOT / CONFIG.docs / "reference" / f"{name}.md").read_text("utf-8")
+    for slug in re.findall(r"\]\(\.\./chapters/([\w-]+)\.md\)", reference):
+        assert name in imported(parse_page(CONFIG, f"{CONFIG.docs}/chapters/{slug}.md")), slug
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_a_chapter_has_a_figure(path: str) -> None:
+    page = parse_page(CONFIG, path)
+    assert [b for b in page.blocks if b.output and b.output.show == "figure"]
+
+
+def test_the_chapters_keep_to_their_budgets(report: Report) -> None:
+    runs = {Path(path).stem: report.results[path].run for path in CHAPTERS}
+    spent = {slug: sum(run.seconds.values()) for slug, run in runs.items() if run}
+    assert spent.keys() == runs.keys()
+    allowed = {slug: SLACK * BUDGETS.get(slug, 5) for slug in spent}
+    assert {slug: seconds for slug, seconds in spent.items() if seconds > allowed[slug]} == {}
+    assert sum(spent.values()) < SLACK * 120
 
 
 def test_every_block_ran_and_took_time(report: Report) -> None:
