@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
@@ -53,10 +53,11 @@ def check(
         if path not in pages:
             pages[path] = parse_page(config, path)
     owners = _owners(pages)
+    expressions = _expressions(pages)
     needed = set(wanted) | {
         owners[b.slug] for path in wanted for b in pages[path].bounds if b.slug in owners
     }
-    jobs = [pages[path] for path in pages if path in needed]
+    jobs = {path: page for path, page in pages.items() if path in needed}
     results: dict[str, Result] = {}
     pool = executor or ThreadPoolExecutor(max_workers=os.cpu_count())
     try:
@@ -65,17 +66,17 @@ def check(
                 _run,
                 config,
                 page,
-                expressions_of(page, pages.values()),
+                sorted(expressions[path] | expressions[page.slug]),
                 device,
-                recalls=page.path not in anew,
+                recalls=path not in anew,
                 runs=not recall_only,
                 going=going,
             )
-            for page in jobs
+            for path, page in jobs.items()
         ]
-        for page, future in zip(jobs, pending, strict=True):
-            results[page.path] = future.result()
-            progress(results[page.path])
+        for path, future in zip(jobs, pending, strict=True):
+            results[path] = future.result()
+            progress(results[path])
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         runner.stop()
@@ -87,11 +88,13 @@ def check(
     return report
 
 
-def expressions_of(page: Page, pages: Iterable[Page]) -> list[str]:
-    """Return the expressions to evaluate on `page`: its own, and those of others that name it."""
-    own = {bound.expression for bound in page.bounds if not bound.slug}
-    asked = {b.expression for other in pages for b in other.bounds if b.slug == page.slug}
-    return sorted(own | asked)
+def _expressions(pages: dict[str, Page]) -> defaultdict[str, set[str]]:
+    """Return the expressions to evaluate: a page's own by its path, those of others by its name."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path, page in pages.items():
+        for bound in page.bounds:
+            found[bound.slug or path].add(bound.expression)
+    return found
 
 
 def _owners(pages: dict[str, Page]) -> dict[str, str]:

@@ -8,6 +8,7 @@ the lines of each fence, and the fences that SuperFences would give up on in sil
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,6 +38,7 @@ COMMENT = re.compile(
     rf"(?P<span>{CODE_SPAN.pattern})|(?:^ {{0,3}}<!--.*?|<!--{_IN_PARAGRAPH})-->",
     re.DOTALL | re.MULTILINE,
 )
+_made = threading.local()
 
 
 @dataclass(frozen=True)
@@ -152,11 +154,8 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
 
     After a broken fence the pairing of the following ones cannot be trusted.
     """
-    finder = _FinderExtension()
-    md = markdown.Markdown(
-        extensions=[*CONTAINERS, finder],
-        extension_configs={"pymdownx.tabbed": {"alternate_style": True}},
-    )
+    md, finder = _parser()
+    md.reset()
     remaining = list(lines)
     for preprocessor in md.preprocessors:
         remaining = preprocessor.run(remaining)
@@ -167,8 +166,20 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
     while match := HTML_PLACEHOLDER_RE.search(shown):
         shown = shown.replace(match.group(0), stash[int(match.group(1))])
     live = set(re.findall(r"<fence (\d+)>", re.sub(r"(?s)<!--.*?-->", "", shown)))
-    fences = [replace(f, live=str(i) in live) for i, f in enumerate(finder.finder.fences)]
-    return fences, sorted(finder.finder.broken, key=lambda broken: broken.start)
+    fences = [replace(f, live=str(i) in live) for i, f in enumerate(finder.fences)]
+    return fences, sorted(finder.broken, key=lambda broken: broken.start)
+
+
+def _parser() -> tuple[markdown.Markdown, _Finder]:
+    """Return this thread's parser; to make one takes as long as to read a page."""
+    if not hasattr(_made, "parser"):
+        extension = _FinderExtension()
+        md = markdown.Markdown(
+            extensions=[*CONTAINERS, extension],
+            extension_configs={"pymdownx.tabbed": {"alternate_style": True}},
+        )
+        _made.parser = md, extension.finder
+    return _made.parser
 
 
 def _as_text(block: Any) -> str:

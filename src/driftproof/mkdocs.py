@@ -127,14 +127,18 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 page.validate_anchor_links(files=files, log_level=config.validation.links.anchors)
         docs = f"{self.settings.docs}/"
         problems = self.warnings.stop({p.removeprefix(docs): q for p, q in self.pages.items()})
-        if self.serving:
-            self._verify(problems)
-        elif problems:
+        if problems and not self.serving:
             raise PluginError("\n".join(map(str, problems)))
+        self.found = problems
 
     def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
         """While serving, add the script that asks for the page's state."""
         return with_script(output) if self.serving else output
+
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """While serving, begin to verify the pages: the site is up, nothing is held up by it."""
+        if self.serving:
+            self._verify(self.found)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
         """Answer for the pages' state."""

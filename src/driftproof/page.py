@@ -148,7 +148,7 @@ class Page:
     is_of_examples: bool = False
     problems: list[Problem] = field(default_factory=list)
 
-    @property
+    @cached_property
     def slug(self) -> str:
         """The name by which other pages bind its numbers."""
         return Path(self.path).stem
