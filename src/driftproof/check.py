@@ -42,7 +42,7 @@ def check(
         device: "cuda" to run what needs or can use that device.
         pages: All pages by path, where they are parsed already.
         executor: What hands out pages; by default a thread per core.
-        recall_only: Run nothing; a page that has no kept run is judged by its text alone.
+        recall_only: Run nothing and judge nothing: for pages to be shown before they are checked.
         anew: Pages to run even where a run of theirs was kept.
         going: Asked before each page; once it is false, nothing begins any more.
         progress: Called after each page.
@@ -83,7 +83,7 @@ def check(
         raise
     pool.shutdown()
     report = Report(results, set(wanted), owners, device)
-    for path in wanted:
+    for path in wanted if not recall_only else ():
         judge(results[path], report)
     return report
 

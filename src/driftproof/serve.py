@@ -21,9 +21,6 @@ from driftproof.results import Report, block_of
 SCRIPT = "driftproof-serve.js"
 STATUS = "driftproof-status.json"
 
-_GRACE = 1.0
-"""Seconds in which the first page goes out before verification asks for the processor."""
-
 Log = logging.Logger | logging.LoggerAdapter
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -75,8 +72,6 @@ class Verification:
 
     def _work(self) -> None:
         done = 0
-        with self._wanted:
-            self._wanted.wait_for(lambda: self._closed, timeout=_GRACE)
         while True:
             with self._wanted:
                 while done == self._latest and not self._closed:
