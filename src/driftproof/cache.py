@@ -21,6 +21,7 @@ from typing import Any
 from driftproof import machine
 from driftproof.config import Config
 from driftproof.figures import Figure
+from driftproof.observe import digest
 from driftproof.page import Page
 from driftproof.runner import Run, environment, steps_here
 
@@ -132,7 +133,7 @@ def _digest(path: Path) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _digest_of(path: Path, *_: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return digest(str(path))
 
 
 @functools.cache

@@ -9,7 +9,22 @@ from typing import Any
 
 _LOOKUP = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
 _CHANGES = ("os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.utime")
+_LISTINGS = ("os.listdir", "os.scandir")
 _LINKS = ("os.link", "os.symlink")
+
+
+def digest(path: str) -> str:
+    """Return the SHA-256 of a file, or of the names in a folder; "" where there is neither."""
+    try:
+        if os.path.isdir(path):
+            names = [n for n in os.listdir(path) if not n.startswith((".", "__pycache__"))]
+            content = "\n".join(sorted(names)).encode()
+        else:
+            with open(path, "rb") as file:
+                content = file.read()
+    except OSError:
+        return ""
+    return hashlib.sha256(content).hexdigest()
 
 
 class _Environment(os._Environ):
@@ -50,7 +65,7 @@ class Observer:
         return not filename.startswith(("/", "<")) or self._inside(filename)
 
     def files(self) -> dict[str, str]:
-        """Return the SHA-256 of each of the project's files that was read, as it was then.
+        """Return the SHA-256 of each file that was read and folder that was listed, as it was then.
 
         Paths are relative to the root.
         """
@@ -81,6 +96,10 @@ class Observer:
                 self._refuse(path)
             elif isinstance(path, str | bytes | os.PathLike):
                 self._note(os.path.realpath(os.fsdecode(path)))
+        elif event in _LISTINGS and isinstance(arguments[0], str | bytes | os.PathLike):
+            caller = sys._getframe(1).f_code.co_filename
+            if not caller.startswith("<frozen importlib"):  # which looks for modules
+                self._note(os.path.realpath(os.fsdecode(arguments[0])))
 
     def _refuse(self, path: Any) -> None:
         """Raise if `path` is one, and lies in the project."""
@@ -98,9 +117,6 @@ class Observer:
             return
         self._reading = True
         try:
-            with open(path, "rb") as file:
-                self._digests[path] = hashlib.sha256(file.read()).hexdigest()
-        except OSError:
-            self._digests[path] = ""  # it is not there, and would count if it came
+            self._digests[path] = digest(path)
         finally:
             self._reading = False

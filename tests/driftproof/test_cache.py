@@ -132,6 +132,16 @@ def test_a_file_that_was_looked_for_and_comes_runs_its_page(book):
     assert ["docs/looks.md"] == ran(book)
 
 
+def test_a_file_that_joins_a_listed_folder_runs_its_page(book):
+    code = "from pathlib import Path\nlen(list(Path('docs/parts').glob('*.txt')))"
+    book.write("docs/parts/one.txt", "1")
+    book.write("docs/lists.md", f"```python\n{code}\n```\n")
+    assert ["docs/lists.md"] == ran(book)
+    assert [] == ran(book)
+    book.write("docs/parts/two.txt", "2")
+    assert ["docs/lists.md"] == ran(book)
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
