@@ -10,11 +10,12 @@ from driftproof.bound import agrees, shown
 from driftproof.compare import Difference, compare, remarks
 from driftproof.page import Block, Bound, Page
 from driftproof.problem import Problem
-from driftproof.results import Report, Result, printed, seal, value_of
+from driftproof.results import Report, Result, is_stale, printed, value_of
 from driftproof.runner import Run
 from driftproof.stamp import drifted_versions
 from driftproof.worker import Failure
 
+_STALE = "the code or the recorded text changed since it was recorded"
 _TABLE = re.compile(r"\|.*\|\n\|(?:\s*:?-+:?\s*\|)+(?:\n\|.*\|)*")
 
 
@@ -63,13 +64,9 @@ def judge_block(result: Result, block: Block, got: str) -> None:
     if not got:
         problem("surplus-output", line, "the block prints nothing", "remove this output")
         return
-    if output.is_sealed and output.options.get("code") != seal(block, output.text):
-        problem(
-            "seal",
-            line,
-            "the code or the recorded text changed since it was recorded",
-            f"run `driftproof record {page.path}`, and read what it changes",
-        )
+    if is_stale(block):
+        hint = f"run `driftproof record {page.path}`, and read what it changes"
+        problem("seal", line, _STALE, hint)
     if output.is_leaf:
         return
     differences = compare(output.text, got, output.tolerance)
@@ -91,10 +88,9 @@ def _judge_unverified(result: Result, block: Block) -> None:
     if not output.text.strip():
         text = f"no recording from a {output.device} device exists yet"
         result.notes.append(Problem("unverified", page.path, line, text))
-    elif output.options.get("code") != seal(block, output.text):
+    elif is_stale(block):
         hint = f"record it again on a machine with a {output.device} device"
-        text = "the code or the recorded text changed since it was recorded"
-        result.problems.append(Problem("seal", page.path, line, text, hint))
+        result.problems.append(Problem("seal", page.path, line, _STALE, hint))
     else:
         text = f"recorded on another device ({output.device}); not verified here"
         result.notes.append(Problem("unverified", page.path, line, text))

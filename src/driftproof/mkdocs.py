@@ -129,7 +129,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         problems = self.warnings.stop({p.removeprefix(docs): q for p, q in self.pages.items()})
         if problems and not self.serving:
             raise PluginError("\n".join(map(str, problems)))
-        self.found = problems
+        self.problems = problems
 
     def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
         """While serving, add the script that asks for the page's state."""
@@ -138,7 +138,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """While serving, begin to verify the pages: the site is up, nothing is held up by it."""
         if self.serving:
-            self._verify(self.found)
+            self._verify(self.problems)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
         """Answer for the pages' state."""

@@ -18,7 +18,7 @@ from driftproof.fences import Fence
 from driftproof.grammar import FRONT_MATTER, parse_page, parse_text
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
-from driftproof.results import Report, printed, seal, value_of
+from driftproof.results import Report, is_stale, printed, seal, value_of
 from driftproof.runner import Run
 from driftproof.snippets import read_region
 from driftproof.stamp import recorded, stamp
@@ -85,9 +85,7 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
 
 def _needs_measuring(block: Block) -> bool:
     """Whether a block's measurement is to be recorded, so that a kept run of it is too old."""
-    output = block.output
-    stale = output and output.options.get("code") != seal(block, output.text)
-    return bool(output and output.measured and stale)
+    return bool(block.output and block.output.measured) and is_stale(block)
 
 
 def _raw_lines(config: Config, path: str) -> list[str]:
@@ -143,9 +141,8 @@ def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[
             added[-1] = added[-1].removesuffix("\r")
         lines[at:at] = added
         return [Change(page.path, at + 1, "", got)]
-    stale = output.is_sealed and output.options.get("code") != seal(block, output.text)
     differences = [] if output.is_leaf else compare(output.text, got, output.tolerance)
-    if not stale and not differences:
+    if not differences and not is_stale(block):
         return []
     start = output.fence.start
     _fill(lines, output.fence, got)

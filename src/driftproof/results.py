@@ -115,6 +115,14 @@ def printed(run: Run, block: Block) -> str:
     return figure.columns if figure else run.outputs[block.number]
 
 
+def is_stale(block: Block) -> bool:
+    """Whether a sealed output's code or text changed since it was recorded."""
+    output = block.output
+    if output is None or not output.is_sealed:
+        return False
+    return output.options.get("code") != seal(block, output.text)
+
+
 def seal(block: Block, text: str) -> str:
     """Return the short hash that stands for digits which are not compared one by one."""
     return hashlib.sha256(f"{block.code}\0{text}".encode()).hexdigest()[:8]

@@ -19,6 +19,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from typing import Any
 
 from driftproof import family
 from driftproof.config import Config
@@ -152,7 +154,13 @@ class _Reader:
             pipe.close()
         return self.run
 
-    def _follow(self, selector, control, out, err) -> None:  # noqa: ANN001
+    def _follow(
+        self,
+        selector: selectors.BaseSelector,
+        control: Connection,
+        out: Connection,
+        err: Connection,
+    ) -> None:
         self.ready = self.done = False
         self.began = time.monotonic()
         while not self.done and self.run.failure is None:
@@ -183,7 +191,7 @@ class _Reader:
         options = self.current.options if self.current else {}
         return options.get("timeout", self.config.timeout)
 
-    def _handle(self, what: str, *content) -> None:  # noqa: ANN002
+    def _handle(self, what: str, *content: Any) -> None:
         if what == "ready":
             self.ready = True
             self.run.failure = content[0]
@@ -212,7 +220,7 @@ class _Reader:
             self.run.failure = Failure(kind, message, block.file, block.first)
             self.run.failed = block.number
 
-    def _drain(self, pipe, into: bytearray) -> None:  # noqa: ANN001
+    def _drain(self, pipe: Connection, into: bytearray) -> None:
         while len(into) <= self.config.max_output:
             try:
                 chunk = os.read(pipe.fileno(), 65536)

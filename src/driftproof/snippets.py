@@ -11,7 +11,7 @@ from driftproof.options import OptionError, parse_header
 from driftproof.page import Page
 from driftproof.problem import Problem
 
-INCLUDE = re.compile(r"^(?P<space>\s*)-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
+INCLUDE = re.compile(r"^\s*-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
 _REGION = re.compile(r"^\s*# --8<-- \[(start|end): *([\w-]+)\]\s*$")
 
 
@@ -26,13 +26,10 @@ def read_lines(path: Path) -> list[str]:
 def read_region(config: Config, file: str) -> tuple[str, str, int] | str:
     """Return code, file and first line of `name.py` or `name.py:region`, or what is wrong."""
     name, _, region = file.partition(":")
-    path = (config.root / config.snippets / name).resolve()
-    if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
-        return f"there is no {config.snippets}/{name}"
-    try:
-        lines = read_lines(path)
-    except UnicodeDecodeError:
-        return f"{config.snippets}/{name} is not UTF-8"
+    found = _read(config, name)
+    if isinstance(found, str):
+        return found
+    path, lines = found
     start, end = 0, len(lines)
     if region:
         marks = {m[1]: i for i, t in enumerate(lines) if (m := _REGION.match(t)) and m[2] == region}
@@ -43,6 +40,18 @@ def read_region(config: Config, file: str) -> tuple[str, str, int] | str:
     if len(kept) != end - start:
         return f"the region {region or name!r} of {config.snippets}/{name} holds another region"
     return "\n".join(kept).rstrip() + "\n", config.relative(path), start + 1
+
+
+def _read(config: Config, name: str) -> tuple[Path, list[str]] | str:
+    """Return the path and the lines of a file under `snippets/`, or what is wrong."""
+    folder = config.root / config.snippets
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder) or not path.is_file():
+        return f"there is no {config.snippets}/{name}"
+    try:
+        return path, read_lines(path)
+    except UnicodeDecodeError:
+        return f"{config.snippets}/{name} is not UTF-8"
 
 
 def read_includes(config: Config, page: Page) -> None:
@@ -66,19 +75,15 @@ def _include(
     def problem(message: str, hint: str = "") -> None:
         page.problems.append(Problem("include", page.path, line, f"{message} ({chain})", hint))
 
-    path = (config.root / config.snippets / name).resolve()
-    if not path.is_relative_to(config.root / config.snippets) or not path.is_file():
-        problem(f"there is no {config.snippets}/{name}", f"look for it under {config.snippets}/")
-        return
     if name in inside:
         problem(f"{config.snippets}/{name} includes itself")
         return
-    file = config.relative(path)
-    try:
-        lines = read_lines(path)
-    except UnicodeDecodeError:
-        problem(f"{file} is not UTF-8")
+    found = _read(config, name)
+    if isinstance(found, str):
+        problem(found, f"look for it under {config.snippets}/")
         return
+    path, lines = found
+    file = config.relative(path)
     fences, broken = find_fences(lines)
     bad = [fence.start for fence in broken]
     bad += [fence.start for fence in fences if fence.live and not _is_plain(fence.header)]

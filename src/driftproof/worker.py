@@ -1,7 +1,7 @@
 """Runs the blocks of one page, inside the page's own process.
 
-Nothing here is imported by a build that has nothing to run. What a page prints leaves through its
-file descriptors, what it computes through a pipe, in the order it happened.
+What a page prints leaves through its file descriptors, what it computes through a pipe, in the
+order it happened.
 """
 
 from __future__ import annotations
