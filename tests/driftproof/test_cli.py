@@ -334,3 +334,22 @@ def test_a_measurement_is_sealed(measured, capsys, old, new):
     status, out, _ = call(capsys, "check")
     assert 1 == status
     assert "the code or the recorded text changed since it was recorded [seal]" in out
+
+
+def test_a_terminal_sees_a_progress_bar_that_goes_away(project, monkeypatch, capsys):
+    project.write("docs/a.md", "# A\n")
+    project.write("docs/b.md", "# B\n")
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert cli.main(["check"]) == 0
+    shown = capsys.readouterr().err
+    assert "1/2 docs/a.md" in shown
+    assert "2/2 docs/b.md" in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_elsewhere_there_is_no_progress_bar(project, monkeypatch, capsys):
+    project.write("docs/a.md", "# A\n")
+    monkeypatch.chdir(project.root)
+    assert cli.main(["check"]) == 0
+    assert capsys.readouterr().err == ""
