@@ -132,7 +132,12 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.problems = problems
 
     def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
-        """While serving, add the script that asks for the page's state."""
+        """Publish the page's Markdown; while serving, add the script that asks for its state."""
+        source = page.file.abs_src_path
+        if source is not None:
+            target = Path(config.site_dir, page.file.src_uri)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(Path(source).read_bytes())
         return with_script(output) if self.serving else output
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
