@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build record check clean
+.PHONY: help serve test build record check test-site clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,6 +14,7 @@ help:
 	@echo 'make build    write the site to site/; fails when a printed number drifted'
 	@echo 'make record   accept what the blocks print now (PAGES="docs/chapters/x.md" for some pages)'
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
+	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
 	@echo 'make clean    remove what these commands wrote, .venv excepted'
 
 serve: $(INSTALLED)
@@ -47,6 +48,10 @@ check: $(INSTALLED)
 	@$(BIN)/mkdocs build --strict -d site
 	@echo '== links'
 	@$(BIN)/python tests/site/check_links.py site
+
+# SITE_DIR=site reads a site that is built already.
+test-site: $(INSTALLED)
+	@$(BIN)/python -m pytest -q -m browser tests/site
 
 clean:
 	rm -rf site .driftproof .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
