@@ -82,7 +82,7 @@ def check(
         runner.stop()
         raise
     pool.shutdown()
-    report = Report(results, set(wanted), owners, device)
+    report = Report(results, set(wanted), owners, device, judged=not recall_only)
     for path in wanted if not recall_only else ():
         judge(results[path], report)
     return report

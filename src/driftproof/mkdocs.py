@@ -23,6 +23,7 @@ from driftproof.fences import without_code_spans
 from driftproof.grammar import parse_page
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
+from driftproof.provenance import facts
 from driftproof.report import as_text
 from driftproof.results import Report
 from driftproof.serve import Verification, middleware, with_script
@@ -111,9 +112,17 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 text = "this block is not on the page"
                 hint = "is it inside something that is not rendered?"
                 self._found("not-shown", parsed, block, text, hint)
-            elif count[block.anchor] > 1:
-                text = f"the id {block.anchor!r} is also that of something else on the page"
-                self._found("duplicate-id", parsed, block, text, "ids are unique on a page")
+            for anchor in (block.anchor, block.output_anchor):
+                if count[anchor] > 1:
+                    text = f"the id {anchor!r} is also that of something else on the page"
+                    self._found("duplicate-id", parsed, block, text, "ids are unique on a page")
+
+    def on_page_context(
+        self, context: Any, *, page: SitePage, config: MkDocsConfig, nav: Any
+    ) -> None:
+        """Give the template the facts of the page's run."""
+        result = self.report.results.get(f"{self.settings.docs}/{page.file.src_uri}")
+        context["driftproof"] = facts(result, self.report) if result else None
 
     def _found(self, code: str, page: Page, block: Block, text: str, hint: str) -> None:
         self.warnings.problems.append(Problem(code, page.path, block.line, text, hint))

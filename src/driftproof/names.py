@@ -1,4 +1,4 @@
-"""Which names a piece of code asks for, and which it leaves behind."""
+"""Which names a piece of code asks for, which it leaves behind, and the numbers in it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def stored(tree: ast.AST) -> set[str]:
         if not isinstance(node, _SCOPES):
             found |= stored(node)
     return found
+
+
+def literals(tree: ast.AST) -> set[float]:
+    """Return the numbers that are written out in `tree`."""
+    found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {value for value in found if isinstance(value, int | float)}
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from driftproof.compare import Tolerance
 from driftproof.fences import Fence
-from driftproof.names import loaded, stored
+from driftproof.names import literals, loaded, stored
 from driftproof.options import Options
 from driftproof.problem import Problem
 
@@ -87,6 +87,11 @@ class Block:
         return self.options.get("id", f"block-{self.number}").strip().replace(" ", "-")
 
     @property
+    def output_anchor(self) -> str:
+        """The id of its output, which moves with the block's own where the author gave one."""
+        return f"{self.anchor}-output" if "id" in self.options else f"output-{self.number}"
+
+    @property
     def runs(self) -> bool:
         """Whether it runs, rather than being shown only."""
         return "exec" not in self.options
@@ -95,6 +100,11 @@ class Block:
     def assigned(self) -> set[str]:
         """The names it leaves behind."""
         return stored(self.tree) if self.tree else set()
+
+    @cached_property
+    def literals(self) -> set[float]:
+        """The numbers written out in it."""
+        return literals(self.tree) if self.tree else set()
 
     @cached_property
     def tree(self) -> ast.Module | None:
@@ -166,9 +176,14 @@ class Page:
         return None
 
     def block_computing(self, expression: str) -> Block | None:
-        """Return the last block that assigns a name of `expression`."""
-        names = loaded(ast.parse(expression.strip(), mode="eval"))
-        for block in reversed(self.running):
-            if names & block.assigned:
-                return block
-        return None
+        """Return the block behind `expression`, None where the page has none.
+
+        It is the last one that assigns a name of it; of an expression without such names, the last
+        that writes out its numbers, or else the last of all, after which it is evaluated.
+        """
+        tree = ast.parse(expression.strip(), mode="eval")
+        names, numbers = loaded(tree), literals(tree)
+        backwards = self.running[::-1]
+        assigning = (block for block in backwards if names & block.assigned)
+        writing = (block for block in backwards if numbers and numbers <= block.literals)
+        return next((b for found in (assigning, writing, backwards) for b in found), None)

@@ -28,8 +28,9 @@ from driftproof.config import load
 from driftproof.fences import Fence
 from driftproof.figures import Figure
 from driftproof.page import Block, Bound, Page
+from driftproof.provenance import output_stamp
 from driftproof.results import Report, value_of
-from driftproof.show import shown_output
+from driftproof.show import permalink, shown_output, stamped
 from driftproof.worker import Failure
 
 
@@ -125,6 +126,12 @@ class _Rendering:
     def figure(self, block: Block) -> Figure | None:
         return self.run.figures.get(block.number) if self.run else None
 
+    def stamp(self, block: Block) -> str:
+        return output_stamp(block, self.result, self.report)
+
+    def output(self, block: Block) -> str:
+        return shown_output(block, self.figure(block), self.stamp(block))
+
     def value(self, bound: Bound) -> Any:
         value = value_of(bound, self.page, self.report)
         return None if isinstance(value, Failure) else value
@@ -157,7 +164,7 @@ def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
     if block := rendering.blocks.get(fence.start):
         return _format_block(rendering, block, md)
     if block := rendering.outputs.get(fence.start):
-        return "" if "source" in block.options else shown_output(block, rendering.figure(block))
+        return "" if "source" in block.options else rendering.output(block)
     return f"<pre><code>{escape(src)}</code></pre>"
 
 
@@ -181,7 +188,10 @@ def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
     if not block.runs:
         note = f'<p class="driftproof-stamp">Shown, not run: {escape(block.options["reason"])}</p>'
     anchor = escape(block.anchor)
-    return f'<div class="driftproof-block" data-search-exclude id="{anchor}">{html}{note}</div>'
+    link = permalink(anchor, "block")
+    return (
+        f'<div class="driftproof-block" data-search-exclude id="{anchor}">{link}{html}{note}</div>'
+    )
 
 
 def _placed(
@@ -199,7 +209,7 @@ def _placed(
     title = f"title-of-{block.number}"  # markdown-exec would quote the real one badly
     html = base_format(
         language="python",
-        run=lambda *_, **__: text if console else shown_output(block, rendering.figure(block)),
+        run=lambda *_, **__: text if console else rendering.output(block),
         code=protected(code),
         md=md,
         html=not console,
@@ -208,7 +218,8 @@ def _placed(
         update_toc=False,
         extra={**shown, "title": title} if "title" in shown else shown,
     )
-    return str(html).replace(title, escape(shown.get("title", "")), 1)
+    placed = str(html).replace(title, escape(shown.get("title", "")), 1)
+    return placed + (stamped(block, "", rendering.stamp(block)) if console and text else "")
 
 
 class _BoundNumber(InlineProcessor):

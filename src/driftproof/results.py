@@ -37,13 +37,15 @@ class Report:
     """The results of the pages that were checked and of those that they name, by path.
 
     The counts are of blocks: `found` = `shown` + `elsewhere` + `expected`; a build is right when
-    `expected` = `ran` + `recalled` = `agreed` and there are no problems.
+    `expected` = `ran` + `recalled` = `agreed` and there are no problems. A report that is not
+    `judged` knows only kept runs, which nobody has compared yet.
     """
 
     results: dict[str, Result]
     wanted: set[str]
     owners: dict[str, str]
     device: str = ""
+    judged: bool = True
 
     @property
     def problems(self) -> list[Problem]:
@@ -65,18 +67,12 @@ class Report:
         for result in (self.results[path] for path in self.wanted):
             page, here = result.page, runner.steps_here(result.page, self.device)
             done = len(result.run.outputs) if result.run else 0
-            at_fault = [block_of(page, problem) for problem in result.problems]
             counts["found"] += len(page.blocks)
             counts["shown"] += len(page.blocks) - len(page.running)
             counts["elsewhere"] += len(page.running) - len(here)
             counts["expected"] += len(here)
             counts["recalled" if result.cached else "ran"] += done
-            counts["agreed"] += sum(
-                result.run is not None
-                and block.number in result.run.outputs
-                and block not in at_fault
-                for block in here
-            )
+            counts["agreed"] += len(agreed(result, self.device))
             counts["bound"] += len(page.bounds)
         return counts
 
@@ -93,6 +89,14 @@ class Report:
         if c["elsewhere"]:
             text += f"; {c['elsewhere']} not verified here (other device)"
         return text
+
+
+def agreed(result: Result, device: str) -> list[Block]:
+    """Return the blocks of a page that ran here and with which nothing is wrong."""
+    at_fault = [block_of(result.page, problem) for problem in result.problems]
+    ran = result.run.outputs if result.run else {}
+    here = runner.steps_here(result.page, device)
+    return [block for block in here if block.number in ran and block not in at_fault]
 
 
 def block_of(page: Page, problem: Problem) -> Block | None:

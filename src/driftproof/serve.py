@@ -16,6 +16,7 @@ from driftproof.check import check
 from driftproof.config import Config
 from driftproof.page import Page
 from driftproof.problem import Problem
+from driftproof.provenance import output_stamp
 from driftproof.results import Report, block_of
 
 SCRIPT = "driftproof-serve.js"
@@ -102,10 +103,19 @@ class Verification:
             for path in report.wanted:
                 result = report.results[path]
                 figures = result.run.figures if result.run else {}
+                outputs = [block for block in result.page.blocks if block.output]
                 self._status[path] = {
                     "state": "problems" if result.problems else "agreed",
                     "problems": [_shown(problem, result.page) for problem in result.problems],
-                    "figures": {f"output-{n}": figure.svg for n, figure in figures.items()},
+                    "figures": {
+                        block.output_anchor: figures[block.number].svg
+                        for block in outputs
+                        if block.number in figures
+                    },
+                    "stamps": {
+                        block.output_anchor: output_stamp(block, result, report)
+                        for block in outputs
+                    },
                 }
             self._tell(report.problems)
         return True

@@ -17,8 +17,14 @@ _ALIGNED = {
 """What colons at either end of a Markdown table's dashes mean."""
 
 
-def shown_output(block: Block, figure: Figure | None) -> str:
-    """Return the output of a block as HTML; `figure` is its picture, if it has been drawn."""
+def shown_output(block: Block, figure: Figure | None, stamp: str) -> str:
+    """Return the output of a block as HTML.
+
+    Args:
+        block: The block.
+        figure: Its picture, if it has been drawn.
+        stamp: Where and when the output was printed.
+    """
     output = block.output
     if output is None:
         return ""
@@ -29,22 +35,22 @@ def shown_output(block: Block, figure: Figure | None) -> str:
         body = _table(head, rows, [_ALIGNED[c.startswith(":"), c.endswith(":")] for c in rule])
     else:
         body = f'<pre tabindex="0"><code>{escape(output.text)}</code></pre>'
-    stamp = _stamp(output)
-    note = f'<p class="driftproof-stamp">{escape(stamp)}</p>' if stamp else ""
-    name = f"output-{block.number}"
-    return f'<div class="driftproof-output" data-search-exclude id="{name}">{body}{note}</div>'
+    return stamped(block, body, stamp)
 
 
-def _stamp(output: Output) -> str:
-    """Say what a reader must know of an output that was not made for this page today."""
-    if output.device and not output.text.strip():
-        return f"No recording from a {output.device} device exists yet."
-    if output.device:
-        where = f", {output.measured}" if output.measured else ""
-        return f"Recorded on a {output.device} device{where}; not verified on this machine."
-    if output.measured:
-        return f"Measured on {output.measured}. Each build checks the relations, not the digits."
-    return ""
+def stamped(block: Block, body: str, stamp: str) -> str:
+    """Return the place of an output: what was printed, where and when, and a link to it."""
+    name = block.output_anchor
+    return (
+        f'<div class="driftproof-output" data-search-exclude id="{name}">{body}'
+        f'<p class="driftproof-stamp"><span>{escape(stamp)}</span>'
+        f"{permalink(name, 'output')}</p></div>"
+    )
+
+
+def permalink(anchor: str, what: str) -> str:
+    """Return a link to a block or an output itself, to be copied."""
+    return f'<a class="headerlink" href="#{anchor}" aria-label="Link to this {what}">#</a>'
 
 
 def _figure(output: Output, figure: Figure | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import datetime
+import math
 import os
 import platform
 import re
@@ -15,6 +16,8 @@ from driftproof.page import Page
 from driftproof.runner import Run
 
 _LINE = re.compile(r"^recorded: *(?P<stamp>.*)$", re.MULTILINE)
+_SECONDS = re.compile(r"([\d.]+) CPU s\b")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d$")
 _VERSION = re.compile(r"([\w.-]+) (\d[\w.+-]*)")
 
 
@@ -28,26 +31,53 @@ def recorded(page: Page) -> tuple[int, str] | None:
 
 
 def stamp(config: Config, page: Page, run: Run) -> str:
-    """Return versions, processor, threads and date of a run made now."""
+    """Return versions, processor, threads, CPU seconds and date of a run made now."""
     versions = machine.distributions(_imported(config, page, run))
     known = [f"Python {platform.python_version()}", *(f"{n} {v}" for n, v in versions.items())]
     threads = config.environment.get("OMP_NUM_THREADS") or str(os.cpu_count())
     plural = "thread" if threads == "1" else "threads"
-    where = f"{machine.processor()}, {threads} {plural}"
+    seconds = math.ceil(10 * sum(run.seconds.values())) / 10
+    where = f"{machine.processor()}, {threads} {plural}, {seconds} CPU s"
     return f"{', '.join(known)}; {where}; {datetime.date.today().isoformat()}"
+
+
+def cpu_seconds(page: Page) -> str:
+    """Return the CPU seconds that the page's blocks took when it was recorded, "" if unknown."""
+    return _found(_SECONDS, page, 1)
+
+
+def day(page: Page) -> str:
+    """Return the day on which the page was recorded, "" if it never was."""
+    return _found(_DAY, page, 0)
+
+
+def versions_now(page: Page) -> dict[str, str]:
+    """Return the distributions that the page was recorded with, in the versions of now."""
+    return {
+        name: platform.python_version() if name == "Python" else machine.version(name)
+        for name in _versions(page)
+    }
 
 
 def drifted_versions(page: Page) -> list[str]:
     """Say which distributions have another version now than when the page was recorded."""
-    found = recorded(page)
-    versions = dict(_VERSION.findall(found[1].partition(";")[0])) if found else {}
-    now = {name: machine.version(name) for name in versions if name != "Python"}
-    now["Python"] = platform.python_version()
+    now = versions_now(page)
     return [
         f"recorded with {name} {version}, ran with {name} {now[name] or '(missing)'}"
-        for name, version in versions.items()
+        for name, version in _versions(page).items()
         if now[name] != version
     ]
+
+
+def _versions(page: Page) -> dict[str, str]:
+    found = recorded(page)
+    return dict(_VERSION.findall(found[1].partition(";")[0])) if found else {}
+
+
+def _found(pattern: re.Pattern[str], page: Page, group: int) -> str:
+    found = recorded(page)
+    match = pattern.search(found[1]) if found else None
+    return match[group] if match else ""
 
 
 def _imported(config: Config, page: Page, run: Run) -> set[str]:

@@ -38,6 +38,10 @@
       var figure = document.querySelector("#" + CSS.escape(entry[0]) + " figure");
       if (figure && !figure.querySelector("svg")) figure.insertAdjacentHTML("afterbegin", entry[1]);
     });
+    Object.entries(status.stamps || {}).forEach(function (entry) {
+      var stamp = document.querySelector("#" + CSS.escape(entry[0]) + " > .driftproof-stamp > span");
+      if (stamp) stamp.textContent = entry[1];
+    });
     var text = { checking: "Verifying this page…", problems: "This page does not hold: see below." };
     if (text[status.state]) {
       var banner = element("div", "driftproof-banner", text[status.state]);
