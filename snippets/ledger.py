@@ -7,6 +7,7 @@ pages stays: bound numbers and stamps.
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -214,7 +215,12 @@ def template(config: Config, name: str) -> str:
 def ledger_page(config: Config, rows: dict[str, Row], pages: dict[str, Page]) -> str:
     """The text of docs/ledger.md, with sources as footnotes."""
     places = order(config)
-    lines = [template(config, "ledger-head.md.in")]
+    count = Counter(row["page"] for row in rows.values())
+    slugs = sorted(count, key=lambda s: (places.index(s) if s in places else 99, s))
+    decides = ["decides: # how many rows each page decides, for its foot"]
+    decides += [f"  {slug}: {count[slug]}" for slug in slugs]
+    head = template(config, "ledger-head.md.in")
+    lines = [head.replace("\n---\n", "\n" + "\n".join(decides) + "\n---\n", 1)]
     lines += [f'<div class="ledger-filter" id="{verdict}"></div>' for verdict in VERDICTS]
     lines += ["", "| verdict | A | B | C | all |", "| :--- | ---: | ---: | ---: | ---: |"]
     for verdict, name in [(v, f"[{spelled(v)}](#{v})") for v in VERDICTS] + [
@@ -225,10 +231,7 @@ def ledger_page(config: Config, rows: dict[str, Row], pages: dict[str, Page]) ->
     lines += ["", '??? info "What the verdicts say"', ""]
     for verdict, meaning in VERDICTS.items():
         lines += [f"    {spelled(verdict).capitalize()}", f"    :   {meaning}", ""]
-    slugs = {row["page"] for row in rows.values()}
-    for slug in sorted(
-        slugs, key=lambda slug: (places.index(slug) if slug in places else 99, slug)
-    ):
+    for slug in slugs:
         lines += [f"## {title(pages[slug])} {{ #on-{slug} }}", ""]
         for row in rows.values():
             if row["page"] == slug:

@@ -211,12 +211,13 @@ def test_the_stamp_has_one_place(project, front: str, stamped: str):
         assert [] == project.record().written
 
 
-def test_the_stamp_names_versions_processor_threads_and_day(project):
+def test_the_stamp_names_versions_processor_threads_seconds_and_day(project):
     project.write("src/own.py", "import numpy\n")
     project.write("docs/page.md", "```python\nimport own, json, hypothesis as h\nprint(1)\n```\n")
     project.record()
     stamp = project.read().split("\n")[1]
-    form = r"recorded: Python V, hypothesis V, numpy V; .+, \d+ threads?; \d{4}-\d\d-\d\d"
+    form = r"recorded: Python V, hypothesis V, numpy V; .+, \d+ threads?, 0\.\d CPU s; "
+    form += r"\d{4}-\d\d-\d\d"
     assert re.fullmatch(form.replace("V", r"[\d.]+"), stamp)
 
 

@@ -62,33 +62,51 @@ PLACEMENTS = ["above", "below", "block", "tabbed-left", "tabbed-right"]
 
 
 class Text(HTMLParser):
-    """Collects the text inside the element with an id, or of all elements of one name."""
+    """Collects the text inside the element with an id, or of all elements of one name.
+
+    Stamps and permalinks are left out, unless they are what is wanted.
+    """
 
     VOID = ("br", "hr", "img", "input", "link", "meta")
+    OURS = ("driftproof-stamp", "headerlink")
 
     def __init__(self, html, wanted):
         super().__init__(convert_charrefs=True)
-        self.wanted, self.depth, self.text, self.tags = wanted, 0, "", []
+        self.wanted, self.depth, self.skipped, self.text, self.tags = wanted, 0, 0, "", []
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        if tag not in self.VOID and (self.depth or self.wanted in (tag, dict(attrs).get("id"))):
-            self.depth += 1
-        if self.depth:
+        kind = dict(attrs).get("class")
+        if tag not in self.VOID:
+            is_wanted = self.wanted in (tag, kind, dict(attrs).get("id"))
+            self.skipped += bool(self.skipped or (self.depth and kind in self.OURS))
+            self.depth += bool(self.depth or is_wanted)
+        if self.depth and not self.skipped:
             self.tags.append(tag)
 
     def handle_endtag(self, tag):
         if self.depth and tag not in self.VOID:
             self.depth -= 1
+            self.skipped -= bool(self.skipped)
 
     def handle_data(self, data):
-        if self.depth:
+        if self.depth and not self.skipped:
             self.text += data
 
 
 def text_of(html, wanted):
     return Text(html, wanted).text
+
+
+def stamp_of(html, anchor):
+    """The stamp of one output, without its permalink."""
+    (stamp,) = re.findall(
+        rf'id="{anchor}">(?:(?!id=").)*?<p class="driftproof-stamp"><span>([^<]*)</span>',
+        html,
+        re.DOTALL,
+    )
+    return stamp
 
 
 def convert(project, text, without=()):
@@ -202,7 +220,7 @@ def test_a_title_is_shown_exactly_as_written(project, placement, title):
 
 def test_a_block_that_does_not_run_says_why(project):
     html = convert(project, '```python exec="off" reason="needs <8> GPUs"\nlaunch()\n```\n')
-    assert "Shown, not run: needs <8> GPUs" in text_of(html, "block-1")
+    assert "Shown, not run: needs <8> GPUs" == text_of(html, "driftproof-stamp")
 
 
 def test_line_numbers_begin_where_they_should(project):
@@ -318,9 +336,10 @@ def test_a_recording_of_another_device_is_shown_with_its_stamp(project):
     block = project.parse(CUDA.replace("{seal}", "0" * 8)).blocks[1]
     page = CUDA.replace("{seal}", seal(block, block.output.text))
     html = convert(project, page)
-    shown = text_of(html, "output-2")
-    assert "1.25 ms" in shown
-    assert "cuda device, A GPU · torch 2.13.0 · 2026-01-05; not verified on this machine" in shown
+    assert "1.25 ms" == text_of(html, "output-2").strip()
+    assert (
+        "recorded on a cuda device, A GPU · torch 2.13.0 · 2026-01-05; not verified on this machine"
+    ) == stamp_of(html, "output-2")
     report = project.check()
     assert [] == report.problems
     assert (1, 1, 1) == tuple(report.counts[n] for n in ("expected", "agreed", "elsewhere"))
@@ -334,7 +353,7 @@ def test_a_recording_of_another_device_is_sealed(project):
 
 def test_a_recording_that_does_not_exist_yet_is_said(project):
     html = convert(project, '```python\n1 / 0\n```\n\n```output device="cuda"\n```\n')
-    assert "No recording from a cuda device exists yet." in text_of(html, "output-1")
+    assert "no recording from a cuda device exists yet" == stamp_of(html, "output-1")
     (note,) = project.check().notes
     assert ("docs/page.md", 5) == (note.path, note.line)
     assert "no recording from a cuda device exists yet" == note.message
@@ -345,7 +364,10 @@ def test_a_measurement_is_shown_with_its_stamp(project):
     project.write("docs/page.md", page)
     project.record()
     html = convert(project, project.read())
-    assert "Measured on" in text_of(html, "output-1")
+    assert re.fullmatch(
+        r"recorded on .+ · \d{4}-\d\d-\d\d; each build checks the relations, not the digits",
+        stamp_of(html, "output-1"),
+    )
 
 
 def test_nothing_is_left_of_a_page_for_the_next_conversion():

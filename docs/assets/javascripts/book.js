@@ -13,3 +13,104 @@ document$.subscribe(() => {
     if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
   });
 });
+
+// A bound number shows its full value and a link to the block behind it: under the mouse, with the
+// focus, and where it is tapped. Without this script it is a link all the same.
+(() => {
+  let shown = null; // { data, link, note, title }
+  let timer = 0;
+  let pointer = "mouse";
+
+  const bound = (target) => target.closest?.("data.driftproof-bound") ?? null;
+
+  function element(tag, text) {
+    const node = document.createElement(tag);
+    node.textContent = text;
+    return node;
+  }
+
+  function place() {
+    if (!shown) return;
+    const { link, note } = shown;
+    const number = link.getClientRects()[0];
+    if (!number) return hide();
+    const widest = document.documentElement.clientWidth - note.offsetWidth - 8;
+    const fits = number.bottom + note.offsetHeight <= window.innerHeight;
+    note.style.left = `${Math.max(8, Math.min(number.left, widest))}px`;
+    note.style.top = `${fits ? number.bottom : number.top - note.offsetHeight}px`;
+  }
+
+  function show(data) {
+    hide();
+    const link = data.querySelector("a");
+    if (!link) return;
+    const title = link.title;
+    const note = element("span", "");
+    note.className = "driftproof-value";
+    note.popover = "manual";
+    const value = element("strong", data.value);
+    value.id = "driftproof-value";
+    // The number itself is the same link, so the keyboard need not stop here again.
+    const way = element("a", "Go to the block behind it");
+    way.href = link.href;
+    way.tabIndex = -1;
+    note.append(value, element("code", title.replace(` = ${data.value}`, "")), way);
+    data.append(note);
+    link.removeAttribute("title"); // or the browser would show it too
+    link.setAttribute("aria-describedby", value.id);
+    shown = { data, link, note, title };
+    note.showPopover?.();
+    place();
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    if (!shown) return;
+    shown.link.title = shown.title;
+    shown.link.removeAttribute("aria-describedby");
+    shown.note.remove();
+    shown = null;
+  }
+
+  document.addEventListener("pointerdown", (event) => (pointer = event.pointerType), true);
+
+  document.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return;
+    const data = bound(event.target);
+    clearTimeout(timer);
+    if (data === (shown && shown.data)) return;
+    if (data) timer = setTimeout(show, 120, data);
+    else if (!shown?.data.contains(document.activeElement)) timer = setTimeout(hide, 250);
+  });
+
+  document.addEventListener("focusin", (event) => {
+    const data = bound(event.target);
+    if (!data) hide();
+    else if (data !== shown?.data && event.target.matches(":focus-visible")) show(data);
+  });
+
+  // Before Material's own listener, which would follow the link. Enter makes a click without detail.
+  document.addEventListener(
+    "click",
+    (event) => {
+      const data = bound(event.target);
+      const isTap = data && event.detail && pointer !== "mouse";
+      if (!isTap || shown?.note.contains(event.target)) {
+        setTimeout(hide);
+        return;
+      }
+      event.preventDefault();
+      event.stopPropagation();
+      if (data === shown?.data) hide();
+      else show(data);
+    },
+    true,
+  );
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
+  document.addEventListener("scroll", place, { capture: true, passive: true });
+  window.addEventListener("resize", place);
+  document$.subscribe(hide);
+})();
