@@ -7,7 +7,7 @@ import markdown
 import pytest
 from pymdownx.superfences import SuperFencesException
 
-from driftproof import render
+from driftproof import machine, render
 
 EXTENSIONS = [
     "admonition",
@@ -256,6 +256,15 @@ def test_a_page_with_front_matter_is_found(project):
 def test_without_an_adapter_a_page_that_does_not_hold_is_not_rendered(project, page, message):
     with pytest.raises(SuperFencesException, match=re.escape(message)):
         convert(project, page)
+
+
+@pytest.mark.parametrize("placement", ["", *PLACEMENTS, "console"])
+def test_without_an_adapter_an_output_says_once_that_it_ran(project, placement):
+    options = f' source="{placement}" id="a"' if placement else ' id="a"'
+    html = convert(project, recorded(project, printing("1.5", options)))
+    assert f"ran in this build on {machine.processor()}, CPU" == stamp_of(html, "a-output")
+    assert 1 == html.count("driftproof-stamp")
+    assert ["#a", "#a-output"] == sorted(re.findall('class="headerlink" href="([^"]*)"', html))
 
 
 def test_without_an_adapter_text_that_is_no_page_is_left_alone(project):

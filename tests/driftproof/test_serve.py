@@ -184,11 +184,13 @@ def ran(outside):
 def test_the_site_is_up_before_its_blocks_have_run(served, outside):
     html = served.until(lambda: served.get("/"))
     assert "after the gate" in html
+    assert "<span>recorded, being verified</span>" in html
     assert "checking" == served.status("/")["state"]
     assert not (outside / "gate").exists()
     (outside / "gate").touch()
     for path in ("/", "/decay/", "/other/"):
         served.settles(path, "agreed")
+    assert served.status("/")["stamps"]["output-1"].startswith("ran in this build on ")
     assert ["decay", "other"] == ran(outside)
     assert "3 blocks expected, 3 ran, 0 from cache, 3 agreed" in served.log.read_text()
 
