@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from driftproof import cache, runner
+from driftproof import borrowed, cache, runner
 from driftproof.config import Config
 from driftproof.grammar import parse_page
 from driftproof.judge import judge
@@ -54,9 +54,12 @@ def check(
             pages[path] = parse_page(config, path)
     owners = _owners(pages)
     expressions = _expressions(pages)
-    needed = set(wanted) | {
-        owners[b.slug] for path in wanted for b in pages[path].bounds if b.slug in owners
+    named = {
+        slug
+        for page in (pages[path] for path in wanted)
+        for slug in {bound.slug for bound in page.bounds} | borrowed.owners(page)
     }
+    needed = set(wanted) | {owners[slug] for slug in named if slug in owners}
     jobs = {path: page for path, page in pages.items() if path in needed}
     results: dict[str, Result] = {}
     pool = executor or ThreadPoolExecutor(max_workers=os.cpu_count())

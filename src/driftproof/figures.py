@@ -41,6 +41,9 @@ _PLAIN = (
 )
 """Makes matplotlib's SVG fit into a page: its fonts, its colour of text, no styles of its own."""
 
+_POINTS = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
+"""The size of the picture; as so many em, its text of ten points is as large as that around it."""
+
 drawn: list[Figure] = []
 """Figures of the block that is running; the runner empties it after each block."""
 
@@ -105,6 +108,7 @@ def _svg(fig: Any, alt: str) -> str:
         )
     svg = target.getvalue()
     svg = svg[svg.index("<svg") :]
+    svg = _POINTS.sub(lambda size: f'width="{float(size[1]) / 10:.1f}em"', svg, count=1)
     for pattern, replacement in _PLAIN:
         svg = pattern.sub(replacement, svg)
     head = f'<svg role="img" aria-label="{escape(alt)}" stroke-linejoin="round" '

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from driftproof import lint
+from driftproof import borrowed, lint
 from driftproof.bound import agrees, shown
 from driftproof.compare import Difference, compare, remarks
 from driftproof.page import Block, Bound, Page
@@ -23,6 +23,7 @@ def judge(result: Result, report: Report) -> None:
     """Add to `result` what is wrong with its page, and what its author should know."""
     page, run = result.page, result.run
     result.problems += lint.unbound_numbers(page) + lint.malformed_formulas(page)
+    result.problems += borrowed.problems(page, report)
     if run is None:
         return
     if run.failure is not None:

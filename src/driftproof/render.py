@@ -22,6 +22,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
+from driftproof.borrowed import drawn, read
 from driftproof.bound import DATA
 from driftproof.check import check
 from driftproof.config import load
@@ -30,7 +31,7 @@ from driftproof.figures import Figure
 from driftproof.page import Block, Bound, Page
 from driftproof.provenance import output_stamp
 from driftproof.results import Report, value_of
-from driftproof.show import permalink, shown_output, stamped
+from driftproof.show import permalink, shown_figure, shown_output, stamped
 from driftproof.worker import Failure
 
 
@@ -91,6 +92,9 @@ class _Begin(Preprocessor):
         shown |= {problem.line - 1 for problem in page.problems if problem.code == "include"}
         for index in shown:
             lines[index - offset] = _protected(lines[index - offset], self.md)
+        for index, line in enumerate(page.prose[offset:]):
+            if (borrowed := read(line)) and (figure := drawn(borrowed, view.report)):
+                lines[index] = self.md.htmlStash.store(shown_figure(*figure))
         return lines
 
 

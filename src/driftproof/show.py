@@ -29,7 +29,7 @@ def shown_output(block: Block, figure: Figure | None, stamp: str) -> str:
     if output is None:
         return ""
     if output.show == "figure":
-        body = _figure(output, figure)
+        body = shown_figure(output, figure)
     elif output.show == "table":
         head, rule, *rows = [_cells(line) for line in output.text.split("\n")]
         body = _table(head, rows, [_ALIGNED[c.startswith(":"), c.endswith(":")] for c in rule])
@@ -53,7 +53,8 @@ def permalink(anchor: str, what: str) -> str:
     return f'<a class="headerlink" href="#{anchor}" aria-label="Link to this {what}">#</a>'
 
 
-def _figure(output: Output, figure: Figure | None) -> str:
+def shown_figure(output: Output, figure: Figure | None) -> str:
+    """Return a figure with its caption and its numbers, or the numbers where it is not drawn."""
     head, *rows = [re.split(r"\s{2,}", line.strip()) for line in output.text.split("\n")]
     table = _table(head, rows, [])
     if figure is None:
