@@ -43,9 +43,11 @@ def owners(page: Page) -> set[str]:
 
 
 def drawn(borrowed: Borrowed, report: Report) -> tuple[Output, Figure | None] | None:
-    """Return the recorded columns and the picture, if it has been drawn; None for no such figure."""
+    """Return the recorded columns and the picture, where it has been drawn; None for no figure."""
     result = report.results.get(report.owners.get(borrowed.slug, ""))
-    for block in result.page.running if result else ():
+    if result is None:
+        return None
+    for block in result.page.running:
         output = block.output
         if block.anchor == borrowed.anchor and output and output.show == "figure":
             return output, result.run.figures.get(block.number) if result.run else None
@@ -58,7 +60,7 @@ def problems(page: Page, report: Report) -> list[Problem]:
     for number, line in enumerate(page.prose, 1):
         borrowed = read(line)
         if borrowed and drawn(borrowed, report) is None:
-            message = f"no page called {borrowed.slug!r} has a figure with the id {borrowed.anchor!r}"
+            message = f"no page {borrowed.slug!r} has a figure with the id {borrowed.anchor!r}"
             found.append(Problem("figure", page.path, number, message, "give its block the id"))
         elif not borrowed and _ELEMENT.search(line):
             hint = 'write <figure data-of="page#id"></figure> alone on its line'

@@ -143,10 +143,8 @@ class GlossaryExtension(Extension):
         super().__init__(**settings)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
-        """Add the step that follows inline patterns (20) and comes before links are resolved (0)."""
-        md.treeprocessors.register(
-            _FirstUses(md, self.getConfig("page")), "driftproof-glossary", 5
-        )
+        """Add the step between inline patterns (20) and the resolution of links (0)."""
+        md.treeprocessors.register(_FirstUses(md, self.getConfig("page")), "driftproof-glossary", 5)
 
 
 def makeExtension(**settings: Any) -> GlossaryExtension:  # noqa: N802

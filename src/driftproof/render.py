@@ -65,6 +65,8 @@ class DriftproofExtension(Extension):
         for language in ("python", "output"):
             fences[0].extend_super_fences(language, _format, _validate, None)
         md.preprocessors.register(_Begin(md), "driftproof", 40)  # before snippets (32)
+        # After fences (25), before what reads HTML (20).
+        md.preprocessors.register(_BorrowedFigures(md), "driftproof-borrowed", 24)
         md.inlinePatterns.register(_BoundNumber(md), "driftproof-bound", 186)
 
 
@@ -92,10 +94,24 @@ class _Begin(Preprocessor):
         shown |= {problem.line - 1 for problem in page.problems if problem.code == "include"}
         for index in shown:
             lines[index - offset] = _protected(lines[index - offset], self.md)
-        for index, line in enumerate(page.prose[offset:]):
-            if (borrowed := read(line)) and (figure := drawn(borrowed, view.report)):
-                lines[index] = self.md.htmlStash.store(shown_figure(*figure))
         return lines
+
+
+class _BorrowedFigures(Preprocessor):
+    """Puts the figures of other pages where a page asks for them."""
+
+    def __init__(self, md: Markdown) -> None:
+        super().__init__(md)
+        self.owner = md
+
+    def run(self, lines: list[str]) -> list[str]:
+        rendering: _Rendering | None = vars(self.owner).get("driftproof")
+        return [self._shown(line, rendering) for line in lines] if rendering else lines
+
+    def _shown(self, line: str, rendering: _Rendering) -> str:
+        borrowed = read(line)
+        figure = drawn(borrowed, rendering.report) if borrowed else None
+        return self.owner.htmlStash.store(shown_figure(*figure)) if figure else line
 
 
 def _protected(line: str, md: Markdown | None) -> str:

@@ -14,14 +14,17 @@ document$.subscribe(() => {
   });
 });
 
-// A bound number shows its full value and a link to the block behind it: under the mouse, with the
-// focus, and where it is tapped. Without this script it is a link all the same.
+// A bound number shows its full value and a link to the block behind it, and a term its meaning:
+// under the mouse, with the focus, and where it is tapped. Without this script they are links.
 (() => {
   let shown = null; // { data, link, note, title }
   let timer = 0;
   let pointer = "mouse";
 
-  const bound = (target) => target.closest?.("data.driftproof-bound") ?? null;
+  const bound = (target) =>
+    shown?.note.contains(target)
+      ? shown.data
+      : target.closest?.("data.driftproof-bound, a.driftproof-term") ?? null;
 
   function element(tag, text) {
     const node = document.createElement(tag);
@@ -42,22 +45,24 @@ document$.subscribe(() => {
 
   function show(data) {
     hide();
-    const link = data.querySelector("a");
+    const term = data.ariaDescription ?? data.getAttribute("aria-description");
+    const link = term ? data : data.querySelector("a");
     if (!link) return;
     const title = link.title;
     const note = element("span", "");
     note.className = "driftproof-value";
     note.popover = "manual";
-    const value = element("strong", data.value);
+    const value = element("strong", term ? link.textContent : data.value);
     value.id = "driftproof-value";
+    const behind = term ? element("span", term) : element("code", title.replace(` = ${data.value}`, ""));
     // The number itself is the same link, so the keyboard need not stop here again.
-    const way = element("a", "Go to the block behind it");
+    const way = element("a", term ? "Read on in the glossary" : "Go to the block behind it");
     way.href = link.href;
     way.tabIndex = -1;
-    note.append(value, element("code", title.replace(` = ${data.value}`, "")), way);
-    data.append(note);
+    note.append(value, behind, way);
+    link.after(note);
+    if (!term) link.setAttribute("aria-describedby", value.id);
     link.removeAttribute("title"); // or the browser would show it too
-    link.setAttribute("aria-describedby", value.id);
     shown = { data, link, note, title };
     note.showPopover?.();
     place();
@@ -66,7 +71,7 @@ document$.subscribe(() => {
   function hide() {
     clearTimeout(timer);
     if (!shown) return;
-    shown.link.title = shown.title;
+    if (shown.title) shown.link.title = shown.title;
     shown.link.removeAttribute("aria-describedby");
     shown.note.remove();
     shown = null;
