@@ -203,24 +203,19 @@ def test_without_scripts_a_number_is_a_link_with_its_value(visit: Visit) -> None
 
 
 def test_a_permalink_appears_with_the_mouse_and_with_the_focus(visit: Visit) -> None:
+    from playwright.sync_api import expect
+
     page = visit(CHAPTER)
     for place in (".driftproof-block", ".driftproof-output"):
         box = page.locator(place).first
         link = box.locator(".headerlink")
-        box.scroll_into_view_if_needed()
         page.mouse.move(2, 2)
-        page.wait_for_function(
-            "a => getComputedStyle(a).opacity === '0'", arg=link.element_handle()
-        )
+        expect(link).to_have_css("opacity", "0")
         box.hover()
-        page.wait_for_function(
-            "a => getComputedStyle(a).opacity === '1'", arg=link.element_handle()
-        )
+        expect(link).to_have_css("opacity", "1")
         page.mouse.move(2, 2)
         link.focus()
-        page.wait_for_function(
-            "a => getComputedStyle(a).opacity === '1'", arg=link.element_handle()
-        )
-        assert link.bounding_box()["x"] >= 0
+        expect(link).to_have_css("opacity", "1")
+        expect(link).to_be_in_viewport()
         link.click()
-        assert page.url.endswith(f"#{box.get_attribute('id')}")
+        page.wait_for_url(f"**#{box.get_attribute('id')}")

@@ -64,7 +64,7 @@ document$.subscribe(() => {
     if (!term) link.setAttribute("aria-describedby", value.id);
     link.removeAttribute("title"); // or the browser would show it too
     shown = { data, link, note, title };
-    note.showPopover?.();
+    note.showPopover?.(); // above all else, and clipped by nothing
     place();
   }
 
