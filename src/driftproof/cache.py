@@ -26,7 +26,7 @@ from driftproof.page import Page
 from driftproof.runner import Run, environment, steps_here
 
 _ENTRIES_KEPT = 4
-_FREE = ("root", "cache", "timeout")
+_FREE = ("root", "cache", "timeout", "notebooks", "online_only", "card_font")
 """Settings that change nothing in what a page prints."""
 _KERNELS = ("ATEN_", "CUBLAS_", "CUDA_", "DNNL_", "MKL_", "NPY_", "OMP_", "ONEDNN_", "OPENBLAS_",
             "PYTORCH_", "TORCH_")  # fmt: skip

@@ -26,6 +26,9 @@ class Config:
         environment: Variables set in every page's process.
         device_variable: Environment variable through which a run asks for another device.
         examples: Pages whose prose holds numbers as examples, which need not be bound.
+        notebooks: Patterns of the pages that are published as notebooks too.
+        online_only: Patterns of the pages that stay out of the book as one document.
+        card_font: The font in which cards and the cover are set, "" for one that comes along.
         timeout: Seconds a block may take, unless it says otherwise.
         max_output: Bytes a block may print.
     """
@@ -40,6 +43,9 @@ class Config:
     device_variable: str = "DRIFTPROOF_DEVICE"
     environment: dict[str, str] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
+    notebooks: tuple[str, ...] = ()
+    online_only: tuple[str, ...] = ()
+    card_font: str = ""
     timeout: float = 120.0
     max_output: int = 1_000_000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -28,6 +29,10 @@ class Figure:
     alt: str
     caption: str
     columns: str
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return what a notebook shows, under the name by which IPython asks for it."""
+        return {"image/svg+xml": self.svg, "text/plain": self.columns}
 
 
 _PLAIN = (
@@ -69,6 +74,9 @@ def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> N
     if not columns or len(set(lengths.values())) != 1 or 0 in lengths.values():
         raise ValueError(f"data needs columns of one length, got {lengths}")
     drawn.append(Figure(_svg(fig, alt), alt, caption, _table(columns)))
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():  # a page taken away as a notebook
+        ipython.display.display(drawn.pop())
 
 
 def _cells(name: str, column: Column) -> list[str]:
