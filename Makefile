@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build record check test-site clean
+.PHONY: help serve test build site record check test-site clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,10 +8,15 @@ INSTALLED := .venv/installed
 # Material's notice about MkDocs 2 is no news to anyone who runs these commands.
 export NO_MKDOCS_2_WARNING := 1
 
+# What is written bears the date of the commit, so that building it again gives the same bytes.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+export SOURCE_DATE_EPOCH := $(SOURCE_DATE_EPOCH)
+
 help:
 	@echo 'make serve    show the book at http://127.0.0.1:8000 while you write'
 	@echo 'make test     run every block of every page and every test'
 	@echo 'make build    write the site to site/; fails when a printed number drifted'
+	@echo 'make site     build, and add what readers take away: PDF, EPUB, notebooks, offline copy'
 	@echo 'make record   accept what the blocks print now (PAGES="docs/chapters/x.md" for some pages)'
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
 	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
@@ -25,6 +30,12 @@ test: $(INSTALLED)
 
 build: $(INSTALLED)
 	@$(BIN)/mkdocs build --strict
+
+# The pages link to what `driftproof publish` will make here.
+site: $(INSTALLED)
+	@DOWNLOADS="$$($(BIN)/driftproof publish --formats)" $(BIN)/mkdocs build --strict -d site
+	@$(BIN)/driftproof publish site
+	@$(BIN)/python tests/site/check_links.py site
 
 record: $(INSTALLED)
 	@$(BIN)/python snippets/ledger.py
@@ -63,5 +74,5 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt pip
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[site]'
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[site,publish]'
 	@touch $@

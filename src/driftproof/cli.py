@@ -1,4 +1,4 @@
-"""The command `driftproof`: check, record, list."""
+"""The command `driftproof`: check, record, list, publish."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.add_argument("--json", action="store_true", help="print JSON")
         if run is _check:
             command.add_argument("--junit", type=Path, metavar="file", help="write JUnit XML")
+    text = "write what readers take away into a built site: PDF, EPUB, notebooks, offline copy"
+    command = commands.add_parser("publish", help=text, description=text)
+    command.set_defaults(run=_publish, pages=[])
+    command.add_argument("site", nargs="?", default="site", type=Path, help="default: site")
+    command.add_argument("--formats", action="store_true", help="say which, and write nothing")
     options = parser.parse_args(arguments)
     try:
         config = load()
@@ -119,6 +124,23 @@ def _list(config: Config, paths: list[str] | None, options: argparse.Namespace) 
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
+
+
+def _publish(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
+    try:
+        from driftproof.publish import site
+    except ImportError as error:
+        raise DriftproofError(f"{error.name} is missing: install the extra `publish`") from None
+    if options.formats:
+        print(*site.formats(config))
+        return 0
+    written = site.publish(config, options.site)
+    size = sum(path.stat().st_size for path in written)
+    print(f"{len(written)} files to take away, {size / 1e6:.1f} MB")
+    if not any(path.suffix == ".pdf" for path in written):
+        print("the PDF is left out: Chromium is not installed", file=sys.stderr)
+        return 1 if os.environ.get("CI") else 0
+    return 0
 
 
 class _Progress:

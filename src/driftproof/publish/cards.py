@@ -15,10 +15,9 @@ _PAPER, _INK, _QUIET, _LINE = "#fbfaf7", "#1c1c1c", "#5c5a55", "#b5451f"
 
 def write_cards(book: Book, site: Path) -> Iterator[Path]:
     """Write a card of 1200 × 630 pixels for each page; yield their paths."""
-    folder = site / "assets" / "cards"
-    folder.mkdir(parents=True, exist_ok=True)
     for entry in book.entries:
-        path = folder / f"{entry.slug}.png"
+        path = site / "assets/cards" / f"{entry.source.removesuffix('.md')}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(picture(book, entry.title, entry.description, (1200, 630)))
         yield path
 
