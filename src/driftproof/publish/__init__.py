@@ -1,1 +1,1 @@
-"""What readers take away from a built site: notebooks, one document, a copy that needs no server."""
+"""What readers take away from a built site: notebooks, one document, a copy without a server."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-from lxml import etree, html
+from lxml import html
 
 from driftproof.problem import DriftproofError
 from driftproof.publish.book import Book, Entry
@@ -17,8 +17,8 @@ from driftproof.publish.book import Book, Entry
 _ARTICLE = re.compile(r"<article\b[^>]*>(?P<body>.*?)</article>", re.DOTALL)
 _SVG = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 _ONLY_ON_A_SITE = (
-    "//script | //button | //input | //template | //form | //dialog | //nav | //footer | //*[@hidden]"
-    " | //a[contains(concat(' ', @class, ' '), ' headerlink ')]"
+    "//comment() | //script | //button | //input | //template | //form | //dialog | //nav"
+    " | //footer | //*[@hidden] | //a[contains(concat(' ', @class, ' '), ' headerlink ')]"
 )
 _IDS = ("aria-describedby", "aria-labelledby", "for", "headers", "id")
 
@@ -34,7 +34,7 @@ class Article:
     """
 
     entry: Entry
-    body: etree._Element
+    body: html.HtmlElement
     drawings: tuple[str, ...]
 
 
@@ -61,8 +61,6 @@ def _read(entry: Entry, file: Path) -> Article:
 
     # The parser would write the names of SVG's attributes in small letters.
     body = html.fragment_fromstring(_SVG.sub(stash, found["body"]), create_parent="div")
-    for comment in list(body.iter(etree.Comment)):
-        comment.drop_tree()
     for element in body.xpath(_ONLY_ON_A_SITE):
         element.drop_tree()
     for details in body.iter("details"):
@@ -75,7 +73,7 @@ def placed(
     book: Book,
     inside: Callable[[Entry, str], str],
     rename: Callable[[str], str] = str,
-) -> etree._Element:
+) -> html.HtmlElement:
     """Return a copy of an article's body whose links lead somewhere from inside the document.
 
     Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from html import escape
+from html import escape, unescape
 from importlib import resources
 from pathlib import Path
 
-from lxml import etree
+from lxml import html
 
 from driftproof.publish.articles import Article, drawing, placed, read_articles
 from driftproof.publish.book import Book, Entry, published_at
@@ -70,7 +70,7 @@ def _page(article: Article, book: Book, site: Path, files: dict[str, bytes]) -> 
         files[name] = _standing_alone(svg)
         place.tag = "img"
         place.set("src", name)
-        place.set("alt", etree.fromstring(svg.encode()).get("aria-label", ""))
+        place.set("alt", _alternative(svg))
     for table in body.xpath("//figure/details"):  # a caption is the last thing in a figure
         table.getparent().addnext(table)
     for element in body.iter():
@@ -80,7 +80,7 @@ def _page(article: Article, book: Book, site: Path, files: dict[str, bytes]) -> 
             element.set("style", f"text-align: {align}")
         if element.tag == "math":
             element.set("xmlns", "http://www.w3.org/1998/Math/MathML")
-    content = etree.tostring(body, encoding="unicode")
+    content = html.tostring(body, method="xml", encoding="unicode")
     return _xhtml(book, article.entry.title, content)
 
 
@@ -89,14 +89,19 @@ def _standing_alone(svg: str) -> bytes:
     return re.sub(r"<svg ", '<svg color="#000" font-family="sans-serif" ', svg, count=1).encode()
 
 
+def _alternative(svg: str) -> str:
+    """Return what a drawing says to those who cannot see it."""
+    found = re.search(r'\saria-label="([^"]*)"', svg)
+    return unescape(found[1]) if found else ""
+
+
 def _contents(book: Book, articles: list[Article]) -> bytes:
     rows = []
     for article in articles:
         name = f"{article.entry.slug}.xhtml"
         inner = "".join(
-            f'<li><a href="{name}#{escape(heading.get("id", ""))}">{escape(_text(heading))}</a></li>'
-            for heading in article.body.iter("h2")
-            if heading.get("id")
+            f'<li><a href="{name}#{escape(heading.get("id"))}">{escape(_text(heading))}</a></li>'
+            for heading in article.body.xpath("//h2[@id]")
         )
         title = escape(article.entry.title)
         inner = f"<ol>{inner}</ol>" if inner else ""
@@ -105,7 +110,7 @@ def _contents(book: Book, articles: list[Article]) -> bytes:
     return _xhtml(book, "Contents", nav)
 
 
-def _text(heading: etree._Element) -> str:
+def _text(heading: html.HtmlElement) -> str:
     return " ".join("".join(heading.itertext()).split())
 
 

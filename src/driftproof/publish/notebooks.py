@@ -36,7 +36,9 @@ def write_notebook(book: Book, entry: Entry, report: Report, site: Path) -> Path
             cells.append(_code(piece, count, entry, report))
         else:
             shown = f"```python\n{piece.code.rstrip()}\n```"
-            cells.append(v4.new_markdown_cell(f"{shown}\n\nShown, not run: {piece.options['reason']}"))
+            cells.append(
+                v4.new_markdown_cell(f"{shown}\n\nShown, not run: {piece.options['reason']}")
+            )
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"  # chance would choose another in each build
     notebook = v4.new_notebook(
@@ -120,5 +122,7 @@ def _outputs(block: Block, entry: Entry, report: Report) -> list[Any]:
         return [v4.new_output("stream", text=f"{text}\n")]
     kind = str(block.options["raises"]).rpartition(".")[2]
     printed, _, raised = text.rpartition(f"{kind}:")
-    error = v4.new_output("error", ename=kind, evalue=raised.strip(), traceback=[f"{kind}:{raised}"])
+    error = v4.new_output(
+        "error", ename=kind, evalue=raised.strip(), traceback=[f"{kind}:{raised}"]
+    )
     return [*([v4.new_output("stream", text=printed)] if printed else []), error]

@@ -19,9 +19,10 @@ from driftproof.publish.book import Book
 from driftproof.publish.zipped import write_zip
 
 _LINK = re.compile(
-    r'<a\b[^>]*?\bhref="(?P<target>[^"]*)"[^>]*>(?P<text>.*?)</a>|<link\b[^>]*?\bhref="(?P<named>[^"]*)"',
+    r'(?:<li>\s*)?<a\b[^>]*?\bhref="(?P<target>[^"]*)"[^>]*>.*?</a>(?:\s*</li>)?'
+    r'|<link\b[^>]*?\bhref="(?P<named>[^"]*)"',
     re.DOTALL,
-)  # fmt: skip
+)
 _POLICY = re.compile(r"(http-equiv=\"?Content-Security-Policy\"?[^>]*script-src )[^;\">]*")
 _LEFT_OUT = re.compile(r"404\.html|sitemap\.xml(\.gz)?|assets/cards/.*|.*\.(pdf|epub|zip|map)")
 _PRELOAD = re.compile(r"<link\b[^>]*?\brel=\"?preload\b[^>]*>")

@@ -76,8 +76,7 @@ def _settle(book: Book, target: Path) -> None:
     """Give the file its title and its date, and leave out what another run would write anew."""
     date = published_at()
     with pikepdf.open(target, allow_overwriting_input=True) as pdf:
-        for name in list(pdf.docinfo):
-            del pdf.docinfo[name]
+        del pdf.trailer["/Info"]
         pdf.docinfo["/Title"] = book.name
         pdf.docinfo["/Author"] = book.author
         pdf.docinfo["/Subject"] = book.description
@@ -85,4 +84,6 @@ def _settle(book: Book, target: Path) -> None:
             pdf.docinfo[name] = f"D:{date:%Y%m%d%H%M%S}Z"
         pdf.Root["/Lang"] = book.language
         pdf.Root["/ViewerPreferences"] = pikepdf.Dictionary(DisplayDocTitle=True)
-        pdf.save(target, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+        pdf.save(
+            target, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate
+        )

@@ -20,8 +20,10 @@ from driftproof.snippets import INCLUDE, read_lines
 Resolve = Callable[[str], str]
 """From the target of a link as the page has it to one that works elsewhere; "" where none does."""
 
-_CONTAINER = re.compile(r"(?P<blanks> *)(?:!!!|\?\?\?\+?|===\+?!?) *(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*$")
-_DIV = re.compile(r"\s*(?:</?div\b[^>]*>\s*)+$")
+_CONTAINER = re.compile(
+    r"(?P<blanks> *)(?:!!!|\?\?\?\+?|===\+?!?) *(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*$"
+)
+_DIV = re.compile(r"\s*(?:</?(?:div|figure)\b[^>]*>\s*)+$")
 _CAPTION = re.compile(r"\s*///")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[.#][A-Za-z][^{}\n]*\}")
