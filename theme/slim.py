@@ -1,0 +1,195 @@
+"""Make the published site light: the same pages in fewer bytes, search on demand.
+
+A MkDocs hook: `mkdocs build` runs it over the finished site, `mkdocs serve` does not. A page loads
+one style sheet, with the rules that some page of the site can use; the search and its index arrive
+when a reader turns to the search box.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tinycss2
+
+STYLES = "assets/stylesheets"
+BUNDLE = "bundle.*.min.js"
+
+# Whitespace counts in these, and scripts are left as they are.
+_VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
+_SVG = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
+# Names, operators, punctuation and blanks have the colour of the text around them.
+_PLAIN_TOKEN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>|<span></span>')
+_GEOMETRY = re.compile(r'(?<= )(?:d|x|y|[xy][12]|width|height|transform|points)="[^"]*"')
+_IDLE_GROUP = re.compile(r"<g>((?:(?!</?g\b).)*)</g>", re.DOTALL)
+_LONG_DECIMAL = re.compile(r"\d+\.\d{3,}")
+_STYLE_LINK = re.compile(r'\s*<link rel="stylesheet" href="(?![a-z]+:)([^"]*?)assets/[^"]*\.css">')
+_ATTRIBUTE = re.compile(r'\s[\w-]+="([^"]*)"')
+_WORD = re.compile(r"[\w-]+")
+# What Material's script could show and this site never does, or its pages would hold the class.
+_ABSENT = re.compile(r"-*md-(annotation|banner|consent|mermaid|source|status|tab|tag|tooltip|version)")
+
+# Material starts the search with the page, and asks for the index at once where a page came over
+# HTTP. These make it do both when the search box is opened; and the index is read for the marks of
+# words that were searched for, only where the address names some.
+_SEARCH = (
+    ("t=new Worker(e)", "t=new SearchWorker(e)"),
+    ('$(location.protocol!=="file:"),Je("search")', '$(!1),Je("search")'),
+    (
+        'z([t,r.pipe(Q(we()),g(o=>!!o.searchParams.get("h")))])',
+        'r.pipe(Q(we()),g(o=>!!o.searchParams.get("h")),b(n=>t.pipe(m(o=>[o,n]))))',
+    ),
+)
+_SEARCH_WORKER = """\
+"use strict";
+class SearchWorker extends EventTarget {
+  constructor(url) { super(); this.url = url; }
+  postMessage(message) {
+    if (!this.worker) {
+      this.worker = new Worker(this.url);
+      this.worker.onmessage = ({data}) => this.dispatchEvent(new MessageEvent("message", {data}));
+    }
+    this.worker.postMessage(message);
+  }
+}
+"""
+
+_serving = False
+
+
+def on_startup(command: str, **_: Any) -> None:
+    """Learn whether this is a publishing build."""
+    global _serving
+    _serving = command == "serve"
+
+
+def on_post_build(config: Any) -> None:
+    """Slim the site, once everything else has been written."""
+    if not _serving:
+        slim(Path(config.site_dir))
+
+
+def slim(site: Path) -> None:
+    """Rewrite pages, style sheets and Material's script in the folder of a built site."""
+    pages = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html"))}
+    scripts = sorted((site / "assets/javascripts").glob("*.js"))
+    names = {name for text in pages.values() for name in used_names(text)}
+    for script in scripts:
+        words = _WORD.findall(script.read_text("utf-8"))
+        names.update(word for word in words if not _ABSENT.match(word))
+    sheets = _sheets(site, next(iter(pages.values())))
+    css = "".join(path.read_text("utf-8") for path in sheets)
+    (site / STYLES / "site.css").write_text(slim_styles(css, names), "utf-8")
+    for path in sheets:
+        path.unlink()
+    for path, text in pages.items():
+        path.write_text(slim_page(text), "utf-8")
+    for path in scripts:
+        if path.match(BUNDLE):
+            path.write_text(search_on_demand(path.read_text("utf-8")), "utf-8")
+
+
+def _sheets(site: Path, page: str) -> list[Path]:
+    """Return the style sheets of the site, in the order in which every page names them."""
+    addresses = re.findall(r'<link rel="stylesheet" href="[^"]*?(assets/[^"]*\.css)">', page)
+    return [site / address for address in addresses]
+
+
+def slim_page(html: str) -> str:
+    """Return the page without what no reader sees, and with one style sheet."""
+    html = _STYLE_LINK.sub(rf'<link rel="stylesheet" href="\1{STYLES}/site.css">', html, count=1)
+    html = _STYLE_LINK.sub(lambda m: m[0] if m[0].endswith('/site.css">') else "", html)
+    html = _SVG.sub(lambda svg: _slim_picture(svg[0]), html)
+    parts = _VERBATIM.split(html)  # text, verbatim, its tag, text, …
+    text = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[0::3]]
+    verbatim = [_PLAIN_TOKEN.sub(r"\1", part) for part in parts[1::3]]
+    return "".join(a + b for a, b in zip(text, [*verbatim, ""], strict=True))
+
+
+def _slim_picture(svg: str) -> str:
+    """Return the picture with coordinates in hundredths of a point and without idle groups."""
+    svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
+    svg = _GEOMETRY.sub(lambda found: _shorter(found[0]), svg)
+    while (opened := _IDLE_GROUP.sub(r"\1", svg)) != svg:
+        svg = opened
+    return svg
+
+
+def _shorter(attribute: str) -> str:
+    rounded = _LONG_DECIMAL.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), attribute)
+    return re.sub(r"\s*\b?([A-Zz])\s*", r"\1", rounded) if attribute[0] == "d" else rounded
+
+
+def used_names(html: str) -> Iterator[str]:
+    """Yield every word that stands in an attribute: classes, ids, values that selectors compare."""
+    for value in _ATTRIBUTE.findall(html):
+        yield from value.split()
+
+
+def slim_styles(css: str, names: set[str]) -> str:
+    """Return the rules whose selectors can match, and of their variables those that are read."""
+    read = None
+    while True:
+        slimmer = "".join(_kept(tinycss2.parse_stylesheet(css), names, read))
+        if slimmer == css:
+            return css
+        css = slimmer
+        read = names.union(re.findall(r"var\(\s*(--[\w-]+)", css))
+
+
+def _kept(rules: Iterable[Any], names: set[str], read: set[str] | None) -> Iterator[str]:
+    """Yield the rules to keep; `read` holds the variables that something reads, None for all."""
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            selectors = [text.strip() for text in _selectors(rule.prelude)]
+            if selectors := [text for text in selectors if can_match(text, names)]:
+                yield f"{','.join(selectors)}{{{_declarations(rule.content, read)}}}"
+        elif rule.type == "at-rule" and rule.lower_at_keyword in {"media", "supports"}:
+            inner = "".join(_kept(tinycss2.parse_rule_list(rule.content), names, read))
+            if inner:
+                condition = tinycss2.serialize(rule.prelude).strip()
+                yield f"@{rule.at_keyword} {condition}{{{inner}}}"
+        elif rule.type == "at-rule":
+            yield re.sub(r"\s+", " ", rule.serialize())
+
+
+def _selectors(prelude: Iterable[Any]) -> list[str]:
+    """Split a list of selectors at its own commas, not at those within parentheses."""
+    selectors: list[list[Any]] = [[]]
+    for token in prelude:
+        if token == ",":
+            selectors.append([])
+        else:
+            selectors[-1].append(token)
+    return [tinycss2.serialize(selector) for selector in selectors]
+
+
+def can_match(selector: str, names: set[str]) -> bool:
+    """Say whether all classes, ids and values outside of parentheses are names of the site."""
+    outside = selector.replace("\\", "")
+    while (inner := re.sub(r":[\w-]+\([^()]*\)", "", outside)) != outside:
+        outside = inner
+    needed = re.findall(r"[.#]([A-Za-z_][\w-]*)|\[[\w-]+[~|^$*]?=[\"']?([\w-]+)", outside)
+    return all((name or value) in names for name, value in needed)
+
+
+def _declarations(content: Iterable[Any], read: set[str] | None) -> str:
+    kept = []
+    for item in tinycss2.parse_blocks_contents(content, skip_comments=True, skip_whitespace=True):
+        if item.type != "declaration":
+            kept.append(item.serialize())
+        elif read is None or not item.name.startswith("--") or item.name in read:
+            value = re.sub(r"\s*\n\s*", " ", tinycss2.serialize(item.value).strip())
+            kept.append(f"{item.name}:{value}{'!important' if item.important else ''}")
+    return ";".join(kept)
+
+
+def search_on_demand(bundle: str) -> str:
+    """Return Material's script with a search that starts when it is opened."""
+    for found, wanted in _SEARCH:
+        if bundle.count(found) != 1:
+            raise ValueError(f"this version of Material has no {found!r}; see theme/slim.py")
+        bundle = bundle.replace(found, wanted)
+    return _SEARCH_WORKER + bundle
