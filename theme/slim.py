@@ -23,13 +23,13 @@ _SVG = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 # Names, operators, punctuation and blanks have the colour of the text around them.
 _PLAIN_TOKEN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>|<span></span>')
 _GEOMETRY = re.compile(r'(?<= )(?:d|x|y|[xy][12]|width|height|transform|points)="[^"]*"')
-_IDLE_GROUP = re.compile(r"<g>((?:(?!</?g\b).)*)</g>", re.DOTALL)
+_GROUP = re.compile(r"</?g\b[^>]*>")
 _LONG_DECIMAL = re.compile(r"\d+\.\d{3,}")
 _STYLE_LINK = re.compile(r'\s*<link rel="stylesheet" href="(?![a-z]+:)([^"]*?)assets/[^"]*\.css">')
 _ATTRIBUTE = re.compile(r'\s[\w-]+="([^"]*)"')
 _WORD = re.compile(r"[\w-]+")
 # What Material's script could show and this site never does, or its pages would hold the class.
-_ABSENT = re.compile(r"-*md-(annotation|banner|consent|mermaid|source|status|tab|tag|tooltip|version)")
+_ABSENT = re.compile(r"-*md-(annotation|banner|consent|mermaid|status|tab|tag|tooltip|version)")
 
 # Material starts the search with the page, and asks for the index at once where a page came over
 # HTTP. These make it do both when the search box is opened; and the index is read for the marks of
@@ -112,14 +112,20 @@ def _slim_picture(svg: str) -> str:
     """Return the picture with coordinates in hundredths of a point and without idle groups."""
     svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
     svg = _GEOMETRY.sub(lambda found: _shorter(found[0]), svg)
-    while (opened := _IDLE_GROUP.sub(r"\1", svg)) != svg:
-        svg = opened
-    return svg
+    idle: list[bool] = []  # of each group that is open: has it no attributes?
+
+    def group(tag: re.Match[str]) -> str:
+        if tag[0] != "</g>":
+            idle.append(tag[0] == "<g>")
+            return "" if idle[-1] else tag[0]
+        return "" if idle.pop() else tag[0]
+
+    return _GROUP.sub(group, svg)
 
 
 def _shorter(attribute: str) -> str:
     rounded = _LONG_DECIMAL.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), attribute)
-    return re.sub(r"\s*\b?([A-Zz])\s*", r"\1", rounded) if attribute[0] == "d" else rounded
+    return re.sub(r"\s*([A-Zz])\s*", r"\1", rounded) if attribute[:2] == "d=" else rounded
 
 
 def used_names(html: str) -> Iterator[str]:

@@ -69,9 +69,7 @@ def test_the_search_index_arrives_with_the_first_search(visit: Visit, server: Se
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_moves_while_a_chapter_loads(
-    visit: Visit, chapters: list[str], width: int
-) -> None:
+def test_nothing_moves_while_a_chapter_loads(visit: Visit, chapters: list[str], width: int) -> None:
     moving = {}
     for path in chapters:
         page = visit("404.html", width=width)

@@ -1,0 +1,96 @@
+"""What makes the site light changes no word, and keeps every rule that a page can use."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "theme" / "slim.py"
+spec = importlib.util.spec_from_file_location("slim", SCRIPT)
+assert spec
+assert spec.loader
+slim = importlib.util.module_from_spec(spec)
+sys.modules["slim"] = slim
+spec.loader.exec_module(slim)
+
+
+@pytest.mark.parametrize(
+    ("selector", "matches"),
+    [
+        (".kept", True),
+        (".gone", False),
+        (".kept .gone", False),
+        ("#kept > p::before", True),
+        (":not(.gone)", True),
+        (".kept:is(.gone, .kept)", True),
+        (":is(:not(.gone), .gone).kept", True),
+        ("[data-scheme=kept]", True),
+        ('[data-scheme="gone"]', False),
+        (r".md\:kept", False),
+        ("p:first-child", True),
+    ],
+)
+def test_a_rule_is_kept_when_all_its_names_occur(selector: str, matches: bool) -> None:
+    assert matches is slim.can_match(selector, {"kept"})
+
+
+def test_of_a_style_sheet_remains_what_can_be_used() -> None:
+    css = """
+    :root { --a: 1px; --b: var(--c); --c: 2px; --icon: url("data:image/svg+xml,<svg>;{}</svg>") }
+    .kept, .gone { margin: var(--a) !important; }
+    @media print { .gone { color: red } }
+    @media screen and (min-width: 10em) { .gone { color: red } .kept { color: blue } }
+    @font-face { font-family: "Book"; }
+    """
+    expected = (
+        ":root{--a:1px}.kept{margin:var(--a)!important}"
+        "@media screen and (min-width: 10em){.kept{color:blue}}"
+        '@font-face { font-family: "Book"; }'
+    )
+    assert expected == slim.slim_styles(css, {"kept"})
+
+
+def test_blanks_go_where_no_reader_sees_them() -> None:
+    html = "<p>\n   one\n\n   <b>two</b>  three</p>\n<pre>\n  as\n\n  it is</pre>\n\n\n<p>"
+    expected = "<p>\none\n<b>two</b>  three</p>\n<pre>\n  as\n\n  it is</pre>\n<p>"
+    assert expected == slim.slim_page(html)
+
+
+def test_names_and_operators_in_code_need_no_element() -> None:
+    code = '<span class="k">def</span><span class="w"> </span><span class="n">f</span>'
+    html = f"<pre><span></span>{code}</pre>"
+    assert '<pre><span class="k">def</span> f</pre>' == slim.slim_page(html)
+
+
+def test_a_picture_loses_idle_groups_and_digits_but_no_text() -> None:
+    svg = """<svg aria-label="0.12345 of all">
+<g>
+  <g clip-path="url(#c)"><path d="M 0 0.12345
+L 7.999 3
+z
+" style="opacity: 0.333333"/></g>
+  <text x="1.005001" transform="rotate(-0 1 2)">0.12345</text>
+</g>
+</svg>"""
+    expected = """<svg aria-label="0.12345 of all">
+<g clip-path="url(#c)"><path d="M0 0.12L8 3z" style="opacity: 0.333333"/></g>
+<text x="1.01">0.12345</text>
+</svg>"""
+    assert expected == slim.slim_page(svg)
+
+
+def test_a_page_names_one_style_sheet() -> None:
+    html = (
+        '<link rel="stylesheet" href="../../assets/stylesheets/main.1234.min.css">\n'
+        '  <link rel="stylesheet" href="../../assets/_mkdocstrings.css">\n<p>'
+    )
+    expected = '<link rel="stylesheet" href="../../assets/stylesheets/site.css">\n<p>'
+    assert expected == slim.slim_page(html)
+
+
+def test_another_version_of_the_theme_is_an_error_not_a_slow_site() -> None:
+    with pytest.raises(ValueError, match="this version of Material has no"):
+        slim.search_on_demand("var t=new Worker(e)")
