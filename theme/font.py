@@ -38,7 +38,7 @@ MATHEMATICS = """\
 1D703,1D706,1D70B,1D70C,1D70E,1D70F,1D711,1D712,1D719,1D400-1D433,1D7CE-1D7D7"""
 
 
-def features(font: TTFont, italic: TTFont) -> str:
+def features(font: Any, italic: Any) -> str:
     """Return the two features in the language of OpenType feature files."""
     glyphs, italic_glyphs = font.getBestCmap(), italic.getBestCmap()
 
@@ -75,7 +75,7 @@ def add_positions(kerning: Any, spacing: Any) -> None:
 
 def make(mathematics: str, italic: str) -> None:
     """Write the font from the files of STIX Two Math and of STIX Two Text Italic."""
-    font = TTFont(mathematics)
+    font: Any = TTFont(mathematics, recalcTimestamp=False)  # the same bytes whenever it is made
     kerning = font["GPOS"]
     del font["GSUB"]
     code = features(font, TTFont(italic))
@@ -92,8 +92,6 @@ def make(mathematics: str, italic: str) -> None:
     subsetter.populate(unicodes=subset.parse_unicodes(f"{TEXT},{MATHEMATICS}"))
     subsetter.subset(font)
     font.flavor = "woff2"
-    font["head"].modified = font["head"].created  # the same bytes whenever it is made
-    font.recalcTimestamp = False
     font.save(TARGET)
 
 
