@@ -30,6 +30,7 @@ from onehop.diagnosis.reach import student
 from onehop.diagnosis.stepped import step_by_step
 from onehop.diagnosis.trace import trace
 from onehop.initialisation import orthogonal_, set_forget_bias
+from onehop.memory import saved_bytes
 from onehop.state_space import DiagonalSSM
 
 
@@ -396,6 +397,9 @@ def test_bytes_kept_grow_with_the_square_in_attention_only() -> None:
     )
     assert attention.memory.saved.exponent > 1.8
     assert 1 == pytest.approx(rnn.memory.saved.exponent, abs=0.01)
+    layer = nn.RNN(8, 8, batch_first=True)
+    kept = [saved_bytes(lambda steps=steps: layer(inputs(2, steps, 8))) for steps in (64, 128, 256)]
+    assert kept == list(rnn.memory.saved.values)
     assert "memory" == attention.verdict.binding
     assert "fused" in attention.verdict.remedy
 

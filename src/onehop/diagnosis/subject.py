@@ -87,8 +87,8 @@ class Subject:
         return shorter
 
     def last(self, steps: int) -> Tensor:
-        """Return the last `steps` steps of the batch, in its layout."""
-        return self.batch.narrow(self.time, self.steps - steps, steps)
+        """Return the last `steps` steps of the batch, in its layout and in memory of their own."""
+        return self.batch.narrow(self.time, self.steps - steps, steps).clone()
 
     def run(self, batch: Tensor, *, precise: bool = False, model: nn.Module | None = None) -> Run:
         """Call the model once, on a leaf that a gradient can be taken by.
