@@ -56,7 +56,9 @@ def nav_pages() -> list[str]:
 
 
 def modules(package: Any) -> list[str]:
-    found = (f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__))
+    found = (
+        f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)
+    )
     return [name for name in found if not name.endswith(".__main__")]
 
 

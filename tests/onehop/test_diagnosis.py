@@ -682,7 +682,9 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "made_here"
 
 
-def test_the_command_prints_the_report_of_a_factorys_model(factories: str, tmp_path: Path) -> None:
+def test_the_command_prints_the_report_of_what_a_factory_makes(
+    factories: str, tmp_path: Path
+) -> None:
     task = ["--steps", "64", "--figure", "reach.svg"]
     run = subprocess.run(
         [sys.executable, "-m", "onehop", "diagnose", f"{factories}:model", *task],

@@ -215,7 +215,7 @@ def _scores(state: Tensor, inputs: Tensor, lags: list[int], *, is_tokens: bool) 
         )
         better = error < best
         best = torch.where(better, error, best)
-        guess = base + torch.einsum("nd,dlc->nlc", centred[-held:], weights)
+        guess = base + torch.einsum("hd,dlc->hlc", centred[-held:], weights)
         guesses[:, better] = guess[:, better]
     truth = targets[-held:]
     if is_tokens:
