@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from driftproof.figures import Figure
 from driftproof.page import Output, Page
 from driftproof.problem import Problem
+from driftproof.provenance import output_stamp
 from driftproof.results import Report
 
 _BORROWED = re.compile(r'\s*<figure data-of="(?P<slug>[\w-]+)#(?P<anchor>[\w.-]+)"></figure>\s*')
@@ -68,3 +69,10 @@ def problems(page: Page, report: Report) -> list[Problem]:
                 Problem("figure", page.path, number, "this <figure> is not understood", hint)
             )
     return found
+
+
+def origin(borrowed: Borrowed, report: Report) -> str:
+    """Say where the picture was drawn, of a figure that exists."""
+    result = report.results[report.owners[borrowed.slug]]
+    block = next(b for b in result.page.running if b.anchor == borrowed.anchor)
+    return output_stamp(block, result, report)

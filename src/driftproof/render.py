@@ -22,7 +22,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
-from driftproof.borrowed import drawn, read
+from driftproof.borrowed import drawn, origin, read
 from driftproof.bound import DATA
 from driftproof.check import check
 from driftproof.config import load
@@ -111,7 +111,11 @@ class _BorrowedFigures(Preprocessor):
     def _shown(self, line: str, rendering: _Rendering) -> str:
         borrowed = read(line)
         figure = drawn(borrowed, rendering.report) if borrowed else None
-        return self.owner.htmlStash.store(shown_figure(*figure)) if figure else line
+        if borrowed is None or figure is None:
+            return line
+        stamp = f'<p class="driftproof-stamp">{escape(origin(borrowed, rendering.report))}</p>'
+        shown = shown_figure(*figure).removesuffix("</figure>")
+        return self.owner.htmlStash.store(f"{shown}{stamp}</figure>")
 
 
 def _protected(line: str, md: Markdown | None) -> str:

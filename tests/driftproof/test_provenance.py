@@ -188,3 +188,18 @@ def test_the_id_of_an_output_belongs_to_nothing_else(new_project):
     result = book.command("mkdocs", "build", "-q")
     assert 1 == result.returncode
     assert "docs/index.md:3: the id 'a-output' is also that of something else" in result.stdout
+
+
+def test_a_borrowed_figure_says_where_it_was_drawn(new_project):
+    book = new_project()
+    book.add_site()
+    block = (
+        '```python id="rise"\nfrom matplotlib.figure import Figure\n\nimport driftproof\n\n'
+        'driftproof.figure(Figure(), alt="none", caption="none", data={"x": [1]})\n```\n\n'
+        '```output show="figure"\nx\n1\n```\n'
+    )
+    book.write("docs/owner.md", f"# Owner\n\n{block}")
+    book.write("docs/index.md", '# Here\n\n<figure data-of="owner#rise"></figure>\n')
+    assert 0 == book.command("mkdocs", "build", "-q").returncode
+    html = book.read("site/index.html")
+    assert f'<p class="driftproof-stamp">ran in this build on {HERE}</p></figure>' in html
