@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -23,12 +24,16 @@ class Figure:
         alt: What is drawn, for those who cannot see it.
         caption: What to see in it.
         columns: The numbers behind it, as text: a header line, then one line a row.
+        widget: The script that lets a reader operate the figure; "" for none.
+        values: The columns at full precision as JSON, if there is a widget.
     """
 
     svg: str
     alt: str
     caption: str
     columns: str
+    widget: str = ""
+    values: str = ""
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return what a notebook shows, under the name by which IPython asks for it."""
@@ -53,7 +58,9 @@ drawn: list[Figure] = []
 """Figures of the block that is running; the runner empties it after each block."""
 
 
-def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> None:
+def figure(
+    fig: Any, *, alt: str, caption: str, data: Mapping[str, Column], widget: str = ""
+) -> None:
     """Show `fig` on the page and record the numbers behind it.
 
     Args:
@@ -62,30 +69,47 @@ def figure(fig: Any, *, alt: str, caption: str, data: Mapping[str, Column]) -> N
         caption: What to see in it.
         data: The columns of what is drawn, by name; all of one length. A column may be a pair
             `(values, format)` with a format such as ".2e"; floats are rounded to ".3g" without one.
+        widget: Name of a script of the site that makes the figure answer to the reader. The page
+            names it in `data-widget` and hands it the columns, not rounded, as JSON in
+            `data-values`; without the script the picture stands.
 
     Raises:
         ValueError: Empty texts, no columns, columns of different lengths, or a name or a cell that
-            a table cannot hold: empty, or with a bar, a line break or two blanks side by side.
+            a table cannot hold: empty, or with a bar, a line break or two blanks side by side; a
+            widget's name with other than small letters and hyphens, or its columns with nan or inf.
+        TypeError: A widget's column with other than numbers, texts, truth values and None.
     """
     if not alt.strip() or not caption.strip():
         raise ValueError("a figure needs an alternative text (alt) and a caption")
+    if widget and not re.fullmatch(r"[a-z][a-z-]*", widget):
+        raise ValueError(f"widget={widget!r} must be small letters and hyphens")
     columns = {name: _cells(name, column) for name, column in data.items()}
     lengths = {name: len(cells) for name, cells in columns.items()}
     if not columns or len(set(lengths.values())) != 1 or 0 in lengths.values():
         raise ValueError(f"data needs columns of one length, got {lengths}")
-    drawn.append(Figure(_svg(fig, alt), alt, caption, _table(columns)))
+    values = ""
+    if widget:
+        plain = {name: _values(column)[0] for name, column in data.items()}
+        values = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    drawn.append(Figure(_svg(fig, alt, caption), alt, caption, _table(columns), widget, values))
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():  # a page taken away as a notebook
         ipython.display.display(drawn.pop())
 
 
-def _cells(name: str, column: Column) -> list[str]:
+def _values(column: Column) -> tuple[list[Any], str]:
+    """Return the plain values of a column, and its format."""
     paired = isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], str)
     values, form = column if paired else (column, "")
-    cells = []
-    for value in values:
-        value = value.item() if hasattr(value, "item") else value
-        cells.append(format(value, form or (".3g" if isinstance(value, float) else "")).strip())
+    return [value.item() if hasattr(value, "item") else value for value in values], form
+
+
+def _cells(name: str, column: Column) -> list[str]:
+    values, form = _values(column)
+    cells = [
+        format(value, form or (".3g" if isinstance(value, float) else "")).strip()
+        for value in values
+    ]
     for text in (name, *cells):
         if not text.strip() or re.search(r"\s{2,}|[\n\t|]", text):
             raise ValueError(f"{text!r} cannot stand in the table of a figure")
@@ -101,8 +125,12 @@ def _table(columns: Mapping[str, list[str]]) -> str:
     )
 
 
-def _svg(fig: Any, alt: str) -> str:
-    """Return the figure as SVG: real text, no date, black drawn in the page's own colour."""
+def _svg(fig: Any, alt: str, caption: str) -> str:
+    """Return the figure as SVG: real text, no date, black drawn in the page's own colour.
+
+    Its title is the caption and its description the alternative text, which is also its name for a
+    screen reader: the page shows the caption beside it.
+    """
     import matplotlib
 
     target = io.StringIO()
@@ -120,4 +148,5 @@ def _svg(fig: Any, alt: str) -> str:
     for pattern, replacement in _PLAIN:
         svg = pattern.sub(replacement, svg)
     head = f'<svg role="img" aria-label="{escape(alt)}" stroke-linejoin="round" '
-    return svg.replace("<svg ", head, 1).strip()
+    texts = f"<title>{escape(caption)}</title><desc>{escape(alt)}</desc>"
+    return svg.replace("<svg ", head, 1).replace(">", f">{texts}", 1).strip()

@@ -59,8 +59,10 @@ def shown_figure(output: Output, figure: Figure | None) -> str:
     table = _table(head, rows, [])
     if figure is None:
         return f'<figure class="driftproof-figure">{table}</figure>'
+    # Not in a script element: instant navigation would run it as code.
+    widget = f' data-widget="{figure.widget}" data-values="{escape(figure.values)}"'
     return (
-        f'<figure class="driftproof-figure">{figure.svg}'
+        f'<figure class="driftproof-figure"{widget if figure.widget else ""}>{figure.svg}'
         f"<figcaption>{escape(figure.caption)}</figcaption>"
         f"<details><summary>The numbers behind the figure</summary>{table}</details></figure>"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -83,6 +85,8 @@ def test_columns_are_aligned_and_rounded_as_declared(data, columns: str):
         ({"data": {"x": ["a", ""]}}, "'' cannot stand in the table"),
         ({"data": {"x": ["a\nb"]}}, "'a\\nb' cannot stand in the table"),
         ({"data": {"x": ([1.0], "nonsense")}}, "nonsense"),
+        ({"widget": 'x" onload="'}, "must be small letters and hyphens"),
+        ({"widget": "lags", "data": {"x": [float("nan")]}}, "not JSON compliant"),
     ],
 )
 def test_a_figure_that_says_too_little_is_refused(change, message: str):
@@ -95,9 +99,27 @@ def test_the_same_data_give_the_same_bytes():
     assert drawn().svg == drawn().svg
 
 
+def test_a_picture_says_what_to_see_and_what_is_drawn():
+    svg = ElementTree.fromstring(drawn(alt='a "line" < 3', caption="it > 2").svg)
+    assert ("img", 'a "line" < 3') == (svg.get("role"), svg.get("aria-label"))
+    assert ["it > 2", 'a "line" < 3'] == [element.text for element in list(svg)[:2]]
+    assert ["title", "desc"] == [element.tag.partition("}")[2] for element in list(svg)[:2]]
+
+
+def test_a_widget_is_given_the_columns_as_they_are_not_as_they_are_rounded():
+    data = {"layer": ["RNN", "a < b"], "x": (np.array([1 / 3, 2.0]), ".1f"), "n": [True, None]}
+    figure = drawn(widget="lags", data=data)
+    assert "0.3" in figure.columns
+    values = {"layer": ["RNN", "a < b"], "x": [1 / 3, 2.0], "n": [True, None]}
+    assert ("lags", values) == (figure.widget, json.loads(figure.values))
+
+
+def test_a_figure_without_a_widget_carries_its_columns_once():
+    assert ("", "") == (drawn().widget, drawn().values)
+
+
 def test_the_picture_takes_text_colour_and_fonts_from_the_page():
-    svg = drawn(alt='a "line" < 3').svg
-    assert svg.startswith('<svg role="img" aria-label="a &quot;line&quot; &lt; 3"')
+    svg = drawn().svg
     assert ">steps</text>" in svg
     assert "currentColor" in svg
     for unwanted in ("#000000", "font-family", "<style", "<metadata", "<?xml", "<!DOCTYPE", "Date"):

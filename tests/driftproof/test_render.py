@@ -1,5 +1,6 @@
 """What a reader sees: outputs to the letter, and code where it was placed."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -134,7 +135,44 @@ def recorded(project, text):
     return project.read()
 
 
+WIDGET = """\
+```python
+from matplotlib.figure import Figure
+
+from driftproof import figure
+
+data = {"text": ["a \\"b\\" < c & d", "</figure>"], "x": ([1 / 3, 2], ".1f")}
+figure(Figure(), alt="Empty axes.", caption="Nothing.", data=data, widget="lags")
+```
+"""
+
+
+class Attributes(HTMLParser):
+    """Collects the attributes of the figures."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.figures = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "figure":
+            self.figures.append(dict(attrs))
+
+
 # Without an adapter.
+
+
+def test_a_figure_names_its_widget_and_hands_it_the_columns(project):
+    (found,) = Attributes(convert(project, recorded(project, WIDGET))).figures
+    assert "lags" == found["data-widget"]
+    values = {"text": ['a "b" < c & d', "</figure>"], "x": [1 / 3, 2]}
+    assert values == json.loads(found["data-values"])
+
+
+def test_a_figure_without_a_widget_names_none(project):
+    page = recorded(project, WIDGET.replace(', widget="lags"', ""))
+    assert [{"class": "driftproof-figure"}] == Attributes(convert(project, page)).figures
 
 
 @pytest.mark.parametrize(

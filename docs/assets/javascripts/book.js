@@ -119,3 +119,24 @@ document$.subscribe(() => {
   window.addEventListener("resize", place);
   document$.subscribe(hide);
 })();
+
+// Figures that answer: their scripts are loaded where a page holds one, and draw what it recorded.
+{
+  const folder = document.currentScript.src.replace(/[^/]*$/, "widgets/");
+  const loading = {};
+
+  const loaded = (name) =>
+    (loading[name] ??= new Promise((done, failed) => {
+      const script = document.createElement("script");
+      Object.assign(script, { src: `${folder}${name}.js`, async: false, onload: done, onerror: failed });
+      document.head.append(script);
+    }));
+
+  document$.subscribe(() => {
+    document.querySelectorAll("[data-widget]").forEach(async (figure) => {
+      const { widget, values } = figure.dataset;
+      await Promise.all([loaded("plot"), loaded(widget)]);
+      if (!("live" in figure.dataset)) oneHop[widget].mount(figure, JSON.parse(values));
+    });
+  });
+}
