@@ -70,6 +70,13 @@ def main() -> None:
         if name in ("attention 48, 400 steps", "fixed 128, 800 steps"):
             show(f'scores["{name}"]', [[round(x) for x in scores] for _, scores, _ in runs])
     print("# --8<-- [end: translations]")
+    print("# --8<-- [start: widths]")
+    print("# The same for fixed vectors of other widths, 800 steps.")
+    print("by_width = {}")
+    for width in (32, 96, 192, 256):
+        runs = [measure(FixedVector, width, 800, seed) for seed in range(5)]
+        show(f"by_width[{width}]", [[round(x) for x in exact] for exact, _, _ in runs])
+    print("# --8<-- [end: widths]")
     print("# --8<-- [start: copies]")
     print("# Five seeds each: tokens recalled beyond chance, of 4, 8, 16 and 24 tokens.")
     print("copied = {}")
