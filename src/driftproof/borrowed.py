@@ -7,7 +7,7 @@ this id draws on the page of this name.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from driftproof.figures import Figure
 from driftproof.page import Output, Page
@@ -51,7 +51,8 @@ def drawn(borrowed: Borrowed, report: Report) -> tuple[Output, Figure | None] | 
     for block in result.page.running:
         output = block.output
         if block.anchor == borrowed.anchor and output and output.show == "figure":
-            return output, result.run.figures.get(block.number) if result.run else None
+            picture = result.run.figures.get(block.number) if result.run else None
+            return output, picture and replace(picture, widget="")  # it answers where it is drawn
     return None
 
 
