@@ -166,6 +166,11 @@ def test_a_cell_of_the_cliff_holds_a_median_and_two_ends() -> None:
     assert said.endswith("a superposition of 128 floats would name all words right in 51%.")
 
 
+def test_a_falling_line_has_its_name_where_it_passes_a_height() -> None:
+    assert [5, 50] == evaluate("oneHop.cliff.passes([[4, 75], [6, 25]], 50)")
+    assert [4, 8] == evaluate("oneHop.cliff.passes([[4, 8], [6, 0]], 50)")
+
+
 COLUMNS = """{French: ["le chat", "le chat", "dort"], writes: ["the", "cat", "sleeps"],
               1: [0.7, 0.1, 1], 2: [0.3, 0.9, 0]}"""
 

@@ -1,6 +1,9 @@
-// Names and keyboard access for parts that Material leaves without; runs again on each page that
-// instant navigation brings in.
-document$.subscribe(() => {
+// Runs on each page that instant navigation brings in. From a folder there is one page, and Material's
+// document$ ends there before it has said so.
+const onEachPage = (run) => (location.protocol === "file:" ? run() : document$.subscribe(run));
+
+// Names and keyboard access for parts that Material leaves without.
+onEachPage(() => {
   document.querySelector("[data-md-component=search]")?.setAttribute("aria-label", "Search");
 
   document.querySelectorAll(".md-code__nav").forEach((nav, i) => {
@@ -117,7 +120,7 @@ document$.subscribe(() => {
   });
   document.addEventListener("scroll", place, { capture: true, passive: true });
   window.addEventListener("resize", place);
-  document$.subscribe(hide);
+  onEachPage(hide);
 })();
 
 // Figures that answer: their scripts are loaded where a page holds one, and draw what it recorded.
@@ -132,7 +135,7 @@ document$.subscribe(() => {
       document.head.append(script);
     }));
 
-  document$.subscribe(() => {
+  onEachPage(() => {
     document.querySelectorAll("[data-widget]").forEach(async (figure) => {
       const { widget, values } = figure.dataset;
       await Promise.all([loaded("plot"), loaded(widget)]);

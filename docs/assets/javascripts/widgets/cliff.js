@@ -11,9 +11,17 @@ oneHop.cliff = {
       + `a superposition of ${width} floats would name all words right in ${Math.round(formula)}%.`;
   },
 
+  // The length at which a falling line passes a height, for its name; where it begins, if below.
+  passes(line, height) {
+    const i = line.findIndex(([, percent]) => percent < height);
+    if (i < 1) return line[0];
+    const [[a, above], [b, below]] = [line[i - 1], line[i]];
+    return [a + (b - a) * (above - height) / (above - below), height];
+  },
+
   mount(figure, {words, attention, ...columns}) {
-    const {spread, sentence} = oneHop.cliff;
-    const widths = Object.keys(columns).filter((name) => name in columns && `formula ${name}` in columns);
+    const {spread, passes, sentence} = oneHop.cliff;
+    const widths = Object.keys(columns).filter((name) => `formula ${name}` in columns);
     const x = {from: 3, to: 23, title: "words in the sentence; trained up to 16",
       ticks: [4, 8, 12, 16, 20].map((n) => [n, n])};
     const y = {from: 0, to: 100, title: "percent translated exactly",
@@ -31,13 +39,15 @@ oneHop.cliff = {
         {tone: "grey", soft: true, xy: [[16.5, 0], [16.5, 100]]},
         ...others,
         {tone: "grey", dashed: true, xy: words.map((n, i) => [n, formula[i]])},
-        {name: "attention", tone: "blue", xy: curve(attention), band: band(attention)},
-        {name: `${floats} floats`, tone: "orange", xy: curve(fixed), band: band(fixed)},
+        ...[["attention", "blue", attention, 62], [`${floats} floats`, "orange", fixed, 80]].map(
+          ([name, tone, cells, height]) => (
+            {name, tone, xy: curve(cells), band: band(cells), at: passes(curve(cells), height)}
+          )),
       ];
       const points = [[fixed, "orange"], [attention, "blue"]]
         .map(([cells, tone]) => [words[at], spread(cells[at])[0], tone]);
       return {
-        picture: oneHop.plot({width, height, x, y, lines, points, cursor: words[at], names: 72}),
+        picture: oneHop.plot({width, height, x, y, lines, points, cursor: words[at], names: 12}),
         sentence: sentence(floats, words[at], fixed[at], attention[at], formula[at]),
         told: {width: floats, at: words[at]},
       };

@@ -50,7 +50,7 @@ const oneHop = {
     return placed;
   },
 
-  // A picture of so many pixels: axes, lines with their names behind their ends, a cursor, points.
+  // A picture of so many pixels: axes, lines with names at a point or behind their ends, a cursor.
   plot({width, height, x, y, lines, cursor, points = [], names = 84}) {
     const [left, top, right, bottom] = [46, 26, width - names, height - 40];
     const across = (value) => (left + oneHop.share(x, value) * (right - left)).toFixed(1);
@@ -75,7 +75,10 @@ const oneHop = {
       });
       parts.push(`<path class="line ${kind}" d="M${xy.map(([a, b]) => `${across(a)} ${down(b)}`).join("L")}"/>`);
     });
-    const named = lines.filter((line) => line.name);
+    lines.filter((line) => line.at).forEach(({name, tone, at: [a, b]}) => {
+      parts.push(`<text class="name ${tone}" x="${across(a)}" y="${down(b)}" dx="8">${name}</text>`);
+    });
+    const named = lines.filter((line) => line.name && !line.at);
     const ends = named.map(({xy}) => Number(down(xy[xy.length - 1][1])));
     oneHop.apart(ends, 14, bottom).forEach((height, i) => {
       const {name, tone, soft} = named[i];
