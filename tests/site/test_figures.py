@@ -232,11 +232,14 @@ def test_the_costs_are_those_the_build_recorded(visit: Visit, figures: Any) -> N
     recorded = columns_of(widget_of(figures, "costs"))
     row = list(zip(handed["T"], handed["d"], strict=True)).index((2048, 512))
     press(figure, "length", "ArrowRight", "ArrowRight")
+    for layer in ("RNN", "GRU", "LSTM", "attention"):
+        assert f"{layer} {short(recorded[f'{layer} FLOPs'][row])}" in said(figure)
     press(figure, "cost", "ArrowRight")
     for layer in ("RNN", "fused", "attention"):
         assert f"{layer} {short(recorded[f'{layer} bytes'][row])}" in said(figure)
     press(figure, "cost", "ArrowRight", "ArrowRight")
-    assert "2,048 steps of width 512" in said(figure)
+    start = "2,048 steps of width 512, products in a row: RNN 2,048, attention 4."
+    assert said(figure).startswith(start)
 
 
 def test_the_cliff_shows_the_recorded_median_and_spread(visit: Visit, figures: Any) -> None:

@@ -34,7 +34,8 @@ oneHop.costs = {
 
   sentence(cost, T, d) {
     const {formulas, units, crossover} = oneHop.costs;
-    const each = Object.entries(formulas[cost]).map(([name, formula]) => `${name} ${oneHop.number(formula(T, d))}`);
+    const written = cost === "in a row" ? oneHop.whole : oneHop.number;
+    const each = Object.entries(formulas[cost]).map(([name, formula]) => `${name} ${written(formula(T, d))}`);
     const start = `${oneHop.whole(T)} steps of width ${oneHop.whole(d)}, ${units[cost]}: ${each.join(", ")}.`;
     if (cost === "in a row") return `${start} From the fifth step on attention has the shorter chain.`;
     const others = Object.keys(formulas[cost]).filter((name) => name !== "attention");
