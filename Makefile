@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build site record check test-site clean
+.PHONY: help serve test build site record check test-site clean new
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,6 +13,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 export SOURCE_DATE_EPOCH := $(SOURCE_DATE_EPOCH)
 
 help:
+	@echo 'make new      begin a chapter: slug="my-question" title="My question"'
 	@echo 'make serve    show the book at http://127.0.0.1:8000 while you write'
 	@echo 'make test     run every block of every page and every test'
 	@echo 'make build    write the site to site/; fails when a printed number drifted'
@@ -21,6 +22,10 @@ help:
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
 	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
 	@echo 'make clean    remove what these commands wrote, .venv excepted'
+
+# The two names reach the script through the environment: no shell reads what is in them.
+new: $(INSTALLED)
+	@$(BIN)/python snippets/new_chapter.py "$$slug" "$$title"
 
 serve: $(INSTALLED)
 	@$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
