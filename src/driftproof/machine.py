@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import importlib.metadata
 import platform
 from collections.abc import Iterable
@@ -21,6 +22,17 @@ def processor() -> str:
     flags = set(text.split())
     widest = next((name for flag, name in _WIDEST if flag in flags), "")
     return f"{platform.machine()} {widest}".strip()
+
+
+@functools.cache
+def accelerator(described: str = "/proc/driver/nvidia/gpus/*/information") -> str:
+    """Return the model of the first GPU as its driver describes it, "" where there is none."""
+    for file in sorted(glob.glob(described)):
+        for line in Path(file).read_text("utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "Model":
+                return value.strip()
+    return ""
 
 
 @functools.cache

@@ -48,14 +48,14 @@ class Recording:
 def record(config: Config, paths: Iterable[str] | None = None, *, device: str = "") -> Recording:
     """Run pages and rewrite the outputs and bound numbers that drifted.
 
-    A page with a block that fails, or that is not understood, is left as it is.
+    A page with a block that fails, or that is not understood, is left as it is. With a device,
+    only what that device alone can print is written: everything else is recorded on the CPU.
 
     Raises:
         DriftproofError: Under continuous integration, where nobody would read the change.
     """
-    if os.environ.get("CI"):
-        raise DriftproofError("recording is refused under CI: record locally and commit the change")
-    raw = {path: _raw_lines(config, path) for path in config.pages()}
+    refuse_under_ci()
+    raw = {path: raw_lines(config, path) for path in config.pages()}
     pages = {path: _with_files(config, path, lines) for path, lines in raw.items()}
     wanted = list(pages) if paths is None else list(paths)
     measured = {path for path in wanted if any(map(_needs_measuring, pages[path].running))}
@@ -71,16 +71,15 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
             ]
             continue
         done.changes += _record_page(config, pages[path], run, report, raw[path])
-        file = config.root / path
-        before = file.read_bytes()
-        mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
-        content = mark + "\n".join(raw[path]).encode()
-        if content != before:
-            mode = file.stat().st_mode
-            cache.write_aside(file, content)
-            file.chmod(mode)
+        if write_lines(config, path, raw[path]):
             done.written.append(path)
     return done
+
+
+def refuse_under_ci() -> None:
+    """Raise a DriftproofError under continuous integration."""
+    if os.environ.get("CI"):
+        raise DriftproofError("recording is refused under CI: record locally and commit the change")
 
 
 def _needs_measuring(block: Block) -> bool:
@@ -88,9 +87,23 @@ def _needs_measuring(block: Block) -> bool:
     return bool(block.output and block.output.measured) and is_stale(block)
 
 
-def _raw_lines(config: Config, path: str) -> list[str]:
+def raw_lines(config: Config, path: str) -> list[str]:
     """Return the lines of a page with the carriage returns that some of them end in."""
     return (config.root / path).read_bytes().decode("utf-8-sig", "replace").split("\n")
+
+
+def write_lines(config: Config, path: str, lines: list[str]) -> bool:
+    """Write a page that `raw_lines` has read; return whether that changed it."""
+    file = config.root / path
+    before = file.read_bytes()
+    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
+    content = mark + "\n".join(lines).encode()
+    if content == before:
+        return False
+    mode = file.stat().st_mode
+    cache.write_aside(file, content)
+    file.chmod(mode)
+    return True
 
 
 def _with_files(config: Config, path: str, lines: list[str]) -> Page:
@@ -110,7 +123,9 @@ def _record_page(
 ) -> list[Change]:
     """Rewrite `lines`, from the bottom up; return what changed, from the top down."""
     changes: list[Change] = []
-    for bound in sorted(page.bounds, key=lambda b: (b.line, b.start), reverse=True):
+    device = report.device
+    bounds = [] if device else page.bounds
+    for bound in sorted(bounds, key=lambda b: (b.line, b.start), reverse=True):
         value = value_of(bound, page, report)
         if value is None or isinstance(value, Failure):
             continue
@@ -119,8 +134,11 @@ def _record_page(
             after = line[bound.start + len(bound.text) :]
             lines[bound.line - 1] = line[: bound.start] + new + after
             changes.append(Change(page.path, bound.line, bound.text, new))
-    for block in reversed(runner.steps_here(page, report.device)):
-        changes += _record_block(lines, page, block, run)
+    for block in reversed(runner.steps_here(page, device)):
+        if not device or (block.output and block.output.device):
+            changes += _record_block(lines, page, block, run)
+    if device:
+        return sorted(changes, key=lambda change: change.line)
     if changes or (recorded(page) is None and page.running):
         _write_stamp(lines, page, f"recorded: {stamp(config, page, run)}")
     return sorted(changes, key=lambda change: change.line)
@@ -144,17 +162,25 @@ def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[
     differences = [] if output.is_leaf else compare(output.text, got, output.tolerance)
     if not differences and not is_stale(block):
         return []
+    write_output(lines, block, got, measured_on(output.device))
+    first = output.fence.start + 2
+    if not differences:
+        return [Change(page.path, first, output.text, got)]
+    return [Change(page.path, first + d.line, d.recorded, d.got, d.change) for d in differences]
+
+
+def write_output(lines: list[str], block: Block, text: str, measured: str) -> None:
+    """Put `text` between the fences of a block's output, and renew the stamps of its header."""
+    output = block.output
+    assert output is not None
     start = output.fence.start
-    _fill(lines, output.fence, got)
+    _fill(lines, output.fence, text)
     header = lines[start].removesuffix("\r")
     if output.measured:
-        header = _with_option(header, "measured", _measured_on())
+        header = _with_option(header, "measured", measured)
     if output.is_sealed:
-        header = _with_option(header, "code", seal(block, got))
+        header = _with_option(header, "code", seal(block, text))
     lines[start] = header + _ending(lines[start])
-    if not differences:
-        return [Change(page.path, start + 2, output.text, got)]
-    return [Change(page.path, start + 2 + d.line, d.recorded, d.got, d.change) for d in differences]
 
 
 def _fill(lines: list[str], fence: Fence, text: str) -> None:
@@ -190,12 +216,12 @@ def _with_option(header: str, name: str, value: str) -> str:
     return f'{body.rstrip()} {name}="{value}"{brace}'
 
 
-def _measured_on() -> str:
+def measured_on(device: str) -> str:
+    """Return processor or accelerator, version of torch and date, as the page will show them."""
     torch = machine.version("torch")
     today = datetime.date.today().isoformat()
-    return " · ".join(
-        part for part in (machine.processor(), torch and f"torch {torch}", today) if part
-    )
+    where = (device and machine.accelerator()) or machine.processor()
+    return " · ".join(part for part in (where, torch and f"torch {torch}", today) if part)
 
 
 def _indented(prefix: str, text: str, like: str) -> list[str]:
