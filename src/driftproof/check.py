@@ -27,6 +27,7 @@ def check(
     paths: Iterable[str] | None = None,
     *,
     device: str = "",
+    release: bool = False,
     pages: dict[str, Page] | None = None,
     executor: Executor | None = None,
     recall_only: bool = False,
@@ -40,6 +41,7 @@ def check(
         config: The project's settings.
         paths: Pages relative to the root; all of them by default.
         device: "cuda" to run what needs or can use that device.
+        release: Whether outputs of other devices must have been recorded.
         pages: All pages by path, where they are parsed already.
         executor: What hands out pages; by default a thread per core.
         recall_only: Run nothing and judge nothing: for pages to be shown before they are checked.
@@ -85,7 +87,9 @@ def check(
         runner.stop()
         raise
     pool.shutdown()
-    report = Report(results, set(wanted), owners, device, judged=not recall_only)
+    report = Report(
+        results, set(wanted), owners, device, judged=not recall_only, is_release=release
+    )
     for path in wanted if not recall_only else ():
         judge(results[path], report)
     return report
@@ -138,9 +142,24 @@ def _run(
         result.cached = result.run is not None
     if result.run is None and runs:
         result.run = runner.run(config, page, expressions, device)
+        if device and config.device_variable in result.run.variables:
+            again = runner.run(config, page, expressions, device)
+            result.problems += _unsteady(page, result.run, again, device)
         broken = any(isinstance(value, Failure) for value in result.run.values.values())
-        if result.run.failure is None and not broken:
+        if result.run.failure is None and not broken and not result.problems:
             wrong = cache.store(config, page, expressions, device, result.run)
             if wrong:
                 result.notes.append(Problem("cache", page.path, 1, wrong))
     return result
+
+
+def _unsteady(page: Page, first: Run, second: Run, device: str) -> list[Problem]:
+    """Return the blocks that printed two texts on one device: no tolerance may cover that."""
+    found = []
+    for block in page.running:
+        texts = {run.outputs.get(block.number) for run in (first, second)}
+        if len(texts) > 1 and first.failure is None and not (block.output and block.output.is_leaf):
+            message = f"two runs on the same {device} device printed two texts"
+            hint = "use deterministic algorithms, or declare the output as measured"
+            found.append(Problem("unsteady", page.path, block.line, message, hint))
+    return found

@@ -14,6 +14,7 @@ from driftproof.check import check
 from driftproof.config import Config, load
 from driftproof.grammar import parse_page
 from driftproof.problem import DriftproofError
+from driftproof.propose import accept
 from driftproof.record import record
 from driftproof.results import Result
 
@@ -36,6 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.add_argument("--json", action="store_true", help="print JSON")
         if run is _check:
             command.add_argument("--junit", type=Path, metavar="file", help="write JUnit XML")
+            command.add_argument("--report", type=Path, metavar="file", help="write JSON")
+            command.add_argument(
+                "--release", action="store_true", help="need a recording of every device"
+            )
+        if run is _record:
+            command.add_argument(
+                "--from", dest="source", type=Path, metavar="file", help="accept a report's texts"
+            )
     text = "write what readers take away into a built site: PDF, EPUB, notebooks, offline copy"
     command = commands.add_parser("publish", help=text, description=text)
     command.set_defaults(run=_publish, pages=[])
@@ -69,10 +78,16 @@ def _paths(config: Config, pages: list[str]) -> list[str] | None:
 
 def _check(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
     with _Progress(len(paths or config.pages())) as progress:
-        report = check(config, paths, device=options.device, progress=progress)
-    if options.junit:
-        options.junit.parent.mkdir(parents=True, exist_ok=True)
-        options.junit.write_text(write.as_junit(report), "utf-8")
+        report = check(
+            config, paths, device=options.device, release=options.release, progress=progress
+        )
+    for file, text in ((options.junit, write.as_junit), (options.report, write.as_json)):
+        if file:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text(report), "utf-8")
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8") as page:
+            page.write(write.as_summary(report))
     if options.json:
         print(write.as_json(report))
     else:
@@ -85,7 +100,10 @@ def _check(config: Config, paths: list[str] | None, options: argparse.Namespace)
 
 
 def _record(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
-    done = record(config, paths, device=options.device)
+    if options.source:
+        done = accept(config, options.source, paths)
+    else:
+        done = record(config, paths, device=options.device)
     for change in done.changes:
         relative = "" if change.relative is None else f"  (relative change {change.relative:.1e})"
         print(f"{change.path}:{change.line}:{relative}")

@@ -32,7 +32,7 @@ def judge(result: Result, report: Report) -> None:
         if block.number in run.outputs and block.number != run.failed:
             judge_block(result, block, printed(run, block))
         elif block.output and block.output.device not in ("", report.device):
-            _judge_unverified(result, block)
+            _judge_unverified(result, block, report)
     for bound in page.bounds:
         judge_bound(result, bound, report)
 
@@ -82,13 +82,17 @@ def judge_block(result: Result, block: Block, got: str) -> None:
         result.notes.append(Problem("remark", page.path, output.fence.start + 2 + at, text))
 
 
-def _judge_unverified(result: Result, block: Block) -> None:
+def _judge_unverified(result: Result, block: Block, report: Report) -> None:
     output, page = block.output, result.page
     assert output is not None
     line = output.fence.start + 1
     if not output.text.strip():
         text = f"no recording from a {output.device} device exists yet"
-        result.notes.append(Problem("unverified", page.path, line, text))
+        if report.is_release:
+            hint = f"a release has one: run `driftproof record --device {output.device}` there"
+            result.problems.append(Problem("no-recording", page.path, line, text, hint))
+        else:
+            result.notes.append(Problem("unverified", page.path, line, text))
     elif is_stale(block):
         hint = f"record it again on a machine with a {output.device} device"
         result.problems.append(Problem("seal", page.path, line, _STALE, hint))

@@ -38,7 +38,8 @@ class Report:
 
     The counts are of blocks: `found` = `shown` + `elsewhere` + `expected`; a build is right when
     `expected` = `ran` + `recalled` = `agreed` and there are no problems. A report that is not
-    `judged` knows only kept runs, which nobody has compared yet.
+    `judged` knows only kept runs, which nobody has compared yet. A release has a recording of every
+    device that a page shows.
     """
 
     results: dict[str, Result]
@@ -46,6 +47,7 @@ class Report:
     owners: dict[str, str]
     device: str = ""
     judged: bool = True
+    is_release: bool = False
 
     @property
     def problems(self) -> list[Problem]:

@@ -353,3 +353,13 @@ def test_elsewhere_there_is_no_progress_bar(project, monkeypatch, capsys):
     monkeypatch.chdir(project.root)
     assert cli.main(["check"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_report_and_the_summary_of_a_run_are_written(book, capsys, monkeypatch):
+    book.write("docs/chapters/drifts.md", DRIFTS)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(book.write("summary.md", "before\n")))
+    status, out, _ = call(capsys, "check", "--report", "made/report.json")
+    assert 1 == status
+    assert "1.25" in out
+    assert ["1.25"] == [p["text"] for p in json.loads(book.read("made/report.json"))["proposals"]]
+    assert book.read("summary.md").startswith("before\n### driftproof: 1 problem\n")

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from driftproof.problem import Problem
-from driftproof.report import as_annotations, as_json, as_junit, as_text
+from driftproof.report import as_annotations, as_json, as_junit, as_summary, as_text
 from driftproof.results import Report, Result
 from driftproof.runner import Run
 
@@ -236,3 +236,46 @@ def test_every_problem_names_a_file_and_a_line_that_exist(project, report):
         lines = (Path(project.root) / problem.path).read_text("utf-8").splitlines()
         assert 1 <= problem.line <= len(lines)
         assert re.match(rf"{problem.path}:{problem.line}: .* \[{problem.code}\]", str(problem))
+
+
+# GitHub's summary of a run
+
+
+def test_the_summary_has_a_table_for_each_page_with_old_and_new(report):
+    text = as_summary(report)
+    assert text.startswith("### driftproof: 3 problems\n\n6 blocks expected, 5 ran")
+    assert re.findall(r"(?m)^#### (.*)$", text) == ["docs/drift.md", "docs/sub/fails.md"]
+    drift = next(line for line in text.split("\n") if line.startswith("| 17 "))
+    assert [" 3 ", " 2 "] == drift.split("|")[3:5]
+
+
+def test_nothing_that_a_page_prints_is_markup_in_the_summary(project):
+    hostile = r"<img src=x> | [a](b) ![c](d) `e` \| *f* @team #1 https://x ::error::"
+    project.write(
+        "docs/page.md",
+        f"```python\nprint({hostile!r}, 2)\n```\n\n```output\n{hostile} 3\n```\n",
+    )
+    text = as_summary(project.check())
+    row = next(line for line in text.split("\n") if line.startswith("| 6 "))
+    assert 5 == row.count("|")
+    for markup in ("<", "[", "`", "*", "@team", " #1", "://", "!", "::"):
+        assert markup not in row, markup
+
+
+def test_the_summary_names_both_versions_once_a_page(project):
+    stamp = "---\nrecorded: Python 3.0.0, numpy 1.0.0; x86_64, 1 thread; 2026-01-02\n---\n"
+    project.write("docs/page.md", stamp + GOOD + DRIFTED.replace("Text 0.123.\n", ""))
+    text = as_summary(project.check())
+    assert re.search(r"\n- recorded with numpy 1\.0\.0, ran with numpy 2\.", text)
+    assert 1 == text.count("recorded with Python 3.0.0")
+
+
+def test_a_long_summary_ends_before_github_drops_it(project):
+    numbers = "\n".join(str(n) for n in range(600))
+    project.write(
+        "docs/page.md",
+        f"```python\nfor n in range(600):\n    print(n + 1)\n```\n\n```output\n{numbers}\n```\n",
+    )
+    text = as_summary(project.check())
+    assert 500 == len(re.findall(r"(?m)^\| \d+ \|", text))
+    assert text.endswith("100 more are in the log.")
