@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build site record check test-site clean new
+.PHONY: help serve test build site record check test-site clean new test-zensical gpu-check
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,6 +21,7 @@ help:
 	@echo 'make record   accept what the blocks print now (PAGES="docs/chapters/x.md" for some pages)'
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
 	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
+	@echo 'make gpu-check  run the pages on a CUDA device; REPORT=file keeps what they printed'
 	@echo 'make clean    remove what these commands wrote, .venv excepted'
 
 # The two names reach the script through the environment: no shell reads what is in them.
@@ -58,6 +59,9 @@ check: $(INSTALLED)
 	@$(BIN)/typos
 	@echo '== rumdl'
 	@$(BIN)/rumdl check --quiet .
+	@echo '== workflows'
+	@$(BIN)/zizmor --offline --quiet .github
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@echo '== driftproof'
 	@$(BIN)/driftproof check
 	@echo '== mkdocs'
@@ -68,6 +72,15 @@ check: $(INSTALLED)
 # SITE_DIR=site reads a site that is built already.
 test-site: $(INSTALLED)
 	@$(BIN)/python -m pytest -q -m browser tests/site
+
+# Two runs of a page on the device have to print one text, and that of the page.
+gpu-check: $(INSTALLED)
+	@$(BIN)/driftproof check --device cuda $(if $(REPORT),--report "$(REPORT)")
+
+# The same sources under another generator, which is in no other command's environment.
+test-zensical: $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group zensical
+	@$(BIN)/python -m pytest -q -m zensical tests/site
 
 clean:
 	rm -rf site .driftproof .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis

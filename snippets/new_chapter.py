@@ -17,33 +17,33 @@ PLAIN = re.compile(r"[^\W_](?:[\w ,.:;?!'’&()–-]*[\w?!.)])?")
 CHAPTER = re.compile(rb"(?m)^( *- )chapters/[\w-]+\.md[^\r\n]*(\r?\n)")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A chapter cannot be begun; the message says why, and what to do."""
 
 
 def check_names(config: Config, slug: str, title: str) -> None:
-    """Raise Refused where the two names cannot be those of a new chapter."""
+    """Raise RefusedError where the two names cannot be those of a new chapter."""
     if not slug or not title.strip():
-        raise Refused('both names are needed: make new slug="my-question" title="My question"')
+        raise RefusedError('both names are needed: make new slug="my-question" title="My question"')
     if not SLUG.fullmatch(slug):
         near = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-0123456789")
         meant = f", such as {near!r}" if SLUG.fullmatch(near) else ""
-        raise Refused(
+        raise RefusedError(
             f"slug {slug!r}: use lower-case letters, digits and single hyphens, "
             f"and begin with a letter{meant}"
         )
     for page in config.pages():
         if Path(page).stem == slug:
-            raise Refused(f"slug {slug!r}: {page} has this name already; choose another one")
+            raise RefusedError(f"slug {slug!r}: {page} has this name already; choose another one")
     if not PLAIN.fullmatch(title):
-        raise Refused(f"title {title!r}: use words and plain punctuation, on one line")
+        raise RefusedError(f"title {title!r}: use words and plain punctuation, on one line")
 
 
 def with_chapter(navigation: bytes, slug: str) -> bytes:
     """Return mkdocs.yml with one line more, after the last chapter; all else stays as it is."""
     chapters = list(CHAPTER.finditer(navigation))
     if not chapters:
-        raise Refused("mkdocs.yml: its nav has no line `- chapters/….md`; add one first")
+        raise RefusedError("mkdocs.yml: its nav has no line `- chapters/….md`; add one first")
     last = chapters[-1]
     line = last[1] + f"chapters/{slug}.md".encode() + last[2]
     return navigation[: last.end()] + line + navigation[last.end() :]
@@ -67,7 +67,7 @@ def main(root: Path, slug: str = "", title: str = "") -> int:
     """Begin a chapter and record it; return 0, or 1 where it is refused."""
     try:
         page = begin(root, slug, title)
-    except Refused as error:
+    except RefusedError as error:
         print(f"make new: {error}", file=sys.stderr)
         return 1
     done = record(load(root), [page, *COUNTING])

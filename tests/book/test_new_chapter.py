@@ -121,7 +121,8 @@ def test_the_new_chapter_is_clean(begun, command):
 REFUSED = [
     ("", "", "both names are needed"),
     ("a", " ", "both names are needed"),
-    ("My Question", "T", "use lower-case letters, digits and single hyphens, and begin with a letter, such as 'my-question'"),
+    ("My Question", "T", "use lower-case letters, digits and single hyphens"),
+    ("My Question", "T", "begin with a letter, such as 'my-question'"),
     ("2-cells", "T", "such as 'cells'"),
     ("../escape", "T", "such as 'escape'"),
     ("the-clock", "T", "docs/chapters/the-clock.md has this name already"),
@@ -149,5 +150,5 @@ def test_line_endings_of_the_navigation_are_kept():
     after = b"  - end.md\r\n"
     expected = before + b"  - chapters/c.md\r\n" + after
     assert expected == new_chapter.with_chapter(before + after, "c")
-    with pytest.raises(new_chapter.Refused, match=r"no line `- chapters/….md`"):
+    with pytest.raises(new_chapter.RefusedError, match=r"no line `- chapters/….md`"):
         new_chapter.with_chapter(b"nav:\n  - index.md\n", "c")
