@@ -22,10 +22,9 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
+from driftproof.alone import checked
 from driftproof.borrowed import drawn, origin, read
 from driftproof.bound import DATA
-from driftproof.check import check
-from driftproof.config import load
 from driftproof.fences import Fence
 from driftproof.figures import Figure
 from driftproof.page import Block, Bound, Page
@@ -290,16 +289,15 @@ def _target(rendering: _Rendering, bound: Bound) -> str:
 
 
 def _checked_here(lines: list[str]) -> View | None:
-    """Check the page that holds `lines`, where no adapter has done so.
+    """Return the page that holds `lines`, checked here because no adapter has done so.
 
     Raises:
         SuperFencesException: The page has a problem.
     """
-    config = load()
-    for path in config.pages():
-        if (config.root / path).read_text("utf-8").rstrip().endswith("\n".join(lines).strip()):
-            report = check(config, [path])
-            if report.problems:
-                raise SuperFencesException("\n".join(map(str, report.problems)))
-            return View(report.results[path].page, report, "\n".join(lines))
-    return None
+    found = checked(lines)
+    if found is None:
+        return None
+    result, report = found
+    if result.problems:
+        raise SuperFencesException("\n".join(map(str, result.problems)))
+    return View(result.page, report, "\n".join(lines))

@@ -92,5 +92,5 @@ def _imported(config: Config, page: Page, run: Run) -> set[str]:
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module.partition(".")[0])
-    own = {path.stem for path in (config.root / config.source).iterdir()}
+    own = {path.stem for path in (config.root / config.source).glob("*")}
     return names - own

@@ -1,4 +1,4 @@
-"""Another book uses the engine from a wheel, in an environment without torch and without this one."""
+"""Another book uses the engine from a wheel, where neither torch nor this book is installed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def test_another_book_is_built_drifts_and_is_recorded(installed, book):
     page.write_text(page.read_text("utf-8").replace("(2, 3, 7)", "(2, 3, 8)"), "utf-8")
     drifted = run(*build, cwd=book)
     assert 1 == drifted.returncode
-    assert "docs/index.md:11: relative change 1.8e-2, and no tolerance is declared" in drifted.stdout
+    assert (
+        "docs/index.md:11: relative change 1.8e-2, and no tolerance is declared" in drifted.stdout
+    )
     assert html == (book / "site/index.html").read_text("utf-8")
 
     recorded = run(installed / "driftproof", "record", cwd=book)
