@@ -81,16 +81,16 @@ def _spelled(name: str) -> str:
 class _FirstUses(Treeprocessor):
     """Links the terms of one page, in the order of its text."""
 
-    def __init__(self, md: Markdown, page: str) -> None:
+    def __init__(self, md: Markdown, page: str, skip: list[str]) -> None:
         super().__init__(md)
         config = load()
-        self.glossary = page
+        self.glossary, self.skipped = page, (page, *skip)
         self.terms = read_terms((config.root / page).read_text("utf-8"))
         self.pattern = pattern(self.terms)
 
     def run(self, root: ElementTree.Element) -> None:
         rendering = vars(self.md).get("driftproof")
-        if rendering is None or rendering.page.path == self.glossary or not self.terms:
+        if rendering is None or rendering.page.path.startswith(self.skipped) or not self.terms:
             return
         self.target = posixpath.relpath(self.glossary, posixpath.dirname(rendering.page.path))
         self.seen: set[str] = set()
@@ -136,15 +136,19 @@ class _FirstUses(Treeprocessor):
 
 
 class GlossaryExtension(Extension):
-    """Takes one setting: `page`, the glossary's path from the project's root."""
+    """Takes two settings: `page`, the glossary, and `skip`, beginnings of paths to leave alone."""
 
     def __init__(self, **settings: Any) -> None:
-        self.config = {"page": ["docs/glossary.md", "The page of definition lists"]}
+        self.config = {
+            "page": ["docs/glossary.md", "The page of definition lists"],
+            "skip": [[], "Pages and folders in which words stay as they are"],
+        }
         super().__init__(**settings)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Add the step between inline patterns (20) and the resolution of links (0)."""
-        md.treeprocessors.register(_FirstUses(md, self.getConfig("page")), "driftproof-glossary", 5)
+        first_uses = _FirstUses(md, self.getConfig("page"), self.getConfig("skip"))
+        md.treeprocessors.register(first_uses, "driftproof-glossary", 5)
 
 
 def makeExtension(**settings: Any) -> GlossaryExtension:  # noqa: N802

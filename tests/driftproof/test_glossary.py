@@ -50,7 +50,8 @@ def _in_the_project(project, monkeypatch):
 
 def html(project, text: str, path: str = "docs/chapters/page.md") -> str:
     project.write(path, text)
-    return markdown.markdown(text, extensions=EXTENSIONS)
+    settings = {"driftproof.glossary": {"skip": ["docs/made/"]}}
+    return markdown.markdown(text, extensions=EXTENSIONS, extension_configs=settings)
 
 
 def linked(project, text: str) -> list[tuple[str, str]]:
@@ -116,3 +117,7 @@ def test_a_reader_who_cannot_see_the_note_is_told_the_meaning(project):
 
 def test_the_glossary_does_not_lead_to_itself(project):
     assert "driftproof-term" not in html(project, GLOSSARY, "docs/glossary.md")
+
+
+def test_a_folder_that_is_left_alone_has_no_links(project):
+    assert "driftproof-term" not in html(project, "A lag.\n", "docs/made/page.md")
