@@ -630,6 +630,8 @@ def test_a_report_is_a_table_data_and_a_picture() -> None:
     assert ["gradient reach", "sequential depth", "memory", "verdict"] == [
         line[:16].strip() for line in lines[1:] if line[0] != " "
     ]
+    assert max(map(len, lines)) <= 84
+    assert report.verdict.evidence in " ".join(" ".join(lines).split())
     data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert data["verdict"]["binding"] == report.verdict.binding
     assert data["reach"]["profile"] == list(report.reach.profile)

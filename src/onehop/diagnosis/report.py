@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from onehop.diagnosis.drawing import draw
 from onehop.diagnosis.reach import Reach
 from onehop.diagnosis.recall import Memory
 from onehop.diagnosis.verdict import Verdict
+
+COLUMNS = 84
+"""Width of the table; names of layers may make it wider."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,14 @@ def _lines(report: Report) -> list[str]:
     }
     names = [name for rows in sections.values() for name in rows]
     wide, wider = max(map(len, sections)), max(map(len, names))
+    blank = " " * (wide + wider + 4)
     lines = [title]
     for section, rows in sections.items():
-        heads = [section] + [""] * (len(rows) - 1)
-        lines += [
-            f"{head:<{wide}}  {name:<{wider}}  {value}"
-            for head, (name, value) in zip(heads, rows.items(), strict=True)
-        ]
+        for number, (name, value) in enumerate(rows.items()):
+            head = f"{'' if number else section:<{wide}}  {name:<{wider}}  "
+            room = max(COLUMNS - len(blank), 40)
+            first, *others = textwrap.wrap(value, room)
+            lines += [head + first, *(blank + other for other in others)]
     return lines
 
 
