@@ -73,14 +73,14 @@ def _cells(row: str) -> list[str]:
 
 
 def _table(head: list[str], rows: list[list[str]], aligned: list[str]) -> str:
-    def line(row: list[str], tag: str, scope: str = "") -> str:
-        styles = [*aligned, *[""] * len(row)]
-        cells = zip(row, styles, strict=False)
-        return "".join(f"<{tag}{scope}{style}>{escape(cell)}</{tag}>" for cell, style in cells)
+    def line(row: list[str], tag: str) -> str:
+        cells = zip(row, [*aligned, *[""] * len(row)], strict=False)
+        return "".join(f"<{tag}{style}>{escape(cell)}</{tag[:2]}>" for cell, style in cells)
 
-    scope = ' scope="col"'
+    # An empty cell is no header of its column.
+    top = re.sub(r'<th scope="col"([^>]*)></th>', r"<td\1></td>", line(head, 'th scope="col"'))
     body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
     return (
         '<div class="driftproof-table" tabindex="0"><table>'
-        f"<thead><tr>{line(head, 'th', scope)}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -45,6 +45,14 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/"
         self.sent: list[tuple[str, int]] = []  # the path and the bytes of each body
 
+    def sitemap(self) -> bytes:
+        """The pages at their addresses here; without it the theme loads every page anew."""
+        files = [file.relative_to(self.site).as_posix() for file in self.site.rglob("index.html")]
+        urls = [
+            f"<url><loc>{self.url}{file.removesuffix('index.html')}</loc></url>" for file in files
+        ]
+        return f"<urlset>{''.join(sorted(urls))}</urlset>".encode()
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -61,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
         status = HTTPStatus.OK if file.is_file() else HTTPStatus.NOT_FOUND
         if status is HTTPStatus.NOT_FOUND:
             file = self.server.site / "404.html"
-        body = file.read_bytes()
+        body = self.server.sitemap() if path == "sitemap.xml" else file.read_bytes()
         headers = {"Content-Type": guess_type(file.name)[0] or "application/octet-stream"}
         if file.suffix in COMPRESSED and "gzip" in self.headers.get("Accept-Encoding", ""):
             body = gzip.compress(body, 9, mtime=0)

@@ -17,6 +17,25 @@ onEachPage(() => {
   });
 });
 
+// On a narrow page, menu and search open by a label for a box that no key reaches: a button does.
+document$.subscribe(() => {
+  for (const [name, title] of [["drawer", "Navigation"], ["search", "Search"]]) {
+    const label = document.querySelector(`label.md-header__button[for=__${name}]`);
+    if (!label) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = label.className;
+    button.setAttribute("for", `__${name}`); // by which the theme finds it
+    button.setAttribute("aria-label", title);
+    button.innerHTML = label.innerHTML;
+    button.addEventListener("click", () => {
+      if (name === "search") document.querySelector(".md-search__input").focus();
+      else document.getElementById("__drawer").click();
+    });
+    label.replaceWith(button);
+  }
+});
+
 // A bound number shows its full value and a link to the block behind it, and a term its meaning:
 // under the mouse, with the focus, and where it is tapped. Without this script they are links.
 (() => {
