@@ -78,7 +78,8 @@ def on_post_build(config: Any) -> None:
 def slim(site: Path) -> None:
     """Rewrite pages, style sheets and Material's script in the folder of a built site."""
     pages = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html"))}
-    scripts = sorted((site / "assets/javascripts").glob("*.js"))
+    folder = site / "assets/javascripts"
+    scripts = sorted([*folder.glob("*.js"), *folder.glob("widgets/*.js")])
     names = {name for text in pages.values() for name in used_names(text)}
     for script in scripts:
         words = _WORD.findall(script.read_text("utf-8"))
@@ -130,6 +131,8 @@ def _slim_picture(svg: str) -> str:
     idle: list[bool] = []  # of each group that is open: has it no attributes?
 
     def group(tag: re.Match[str]) -> str:
+        if tag[0].endswith("/>"):
+            return ""
         if tag[0] != "</g>":
             idle.append(tag[0] == "<g>")
             return "" if idle[-1] else tag[0]

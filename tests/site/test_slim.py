@@ -72,6 +72,7 @@ def test_a_picture_loses_idle_groups_and_digits_but_no_text() -> None:
 L 7.999 3
 z
 " style="opacity: 0.333333"/></g>
+  <g/>
   <text x="1.005001" transform="rotate(-0 1 2)">0.12345</text>
 </g>
 </svg>"""
