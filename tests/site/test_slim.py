@@ -53,6 +53,20 @@ def test_of_a_style_sheet_remains_what_can_be_used() -> None:
     assert expected == slim.slim_styles(css, {"kept"})
 
 
+def test_a_class_that_only_a_script_gives_keeps_its_rule(tmp_path: Path) -> None:
+    files = {
+        "index.html": '<link rel="stylesheet" href="assets/stylesheets/a.css"><p class="still">',
+        "assets/stylesheets/a.css": ".still{top:0}.lively{top:1px}.gone{top:2px}",
+        "assets/javascripts/widgets/w.js": 'figure.className = "lively";',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    slim.slim(tmp_path)
+    styles = (tmp_path / "assets/stylesheets/site.css").read_text("utf-8")
+    assert ".still{top:0}.lively{top:1px}" == styles
+
+
 def test_blanks_go_where_no_reader_sees_them() -> None:
     html = "<p>\n   one\n\n   <b>two</b>  three</p>\n<pre>\n  as\n\n  it is</pre>\n\n\n<p>"
     expected = "<p>\none\n<b>two</b>  three</p>\n<pre>\n  as\n\n  it is</pre>\n<p>"
