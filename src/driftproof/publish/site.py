@@ -16,6 +16,7 @@ from driftproof.publish.notebooks import write_notebook
 from driftproof.publish.offline import write_offline
 from driftproof.publish.pdf import write_pdf
 from driftproof.publish.sources import write_sources
+from driftproof.report import as_text
 
 
 def formats(config: Config) -> list[str]:
@@ -32,14 +33,16 @@ def publish(config: Config, site: Path) -> list[Path]:
     """Write what readers take away into the built site; return what was written.
 
     Raises:
-        DriftproofError: The folder holds no site, or not that of these pages.
+        DriftproofError: The folder holds no site, or not that of these pages; a page drifted.
     """
     if not (site / "index.html").is_file():
         raise DriftproofError(f"{site} holds no site; build it first")
     book, made = read_book(config), formats(config)
     written = write_llms(book, site)
     if "notebook" in made:
-        report = check(config, recall_only=True)
+        report = check(config, [entry.page.path for entry in book.notebooks])
+        if report.problems:
+            raise DriftproofError(as_text(report))
         written += [write_notebook(book, entry, report, site) for entry in book.notebooks]
         written.append(write_sources(book, site))
     if "card" in made:

@@ -39,3 +39,14 @@ def test_cards_are_made_where_the_address_of_the_site_is_known(built):
 def test_a_folder_without_a_site_is_an_error(built):
     done = built.command("driftproof.cli", "publish", "docs")
     assert (2, "driftproof: docs holds no site; build it first\n") == (done.returncode, done.stdout)
+
+
+def test_a_page_that_drifted_since_the_build_is_not_published(built):
+    page = built.read("docs/chapters/decay.md")
+    built.write("docs/chapters/decay.md", page.replace("left 0.000977", "left 0.000978"))
+    try:
+        done = built.command("driftproof.cli", "publish", "site")
+    finally:
+        built.write("docs/chapters/decay.md", page)
+    assert 2 == done.returncode
+    assert "and no tolerance is declared" in done.stdout
