@@ -4,8 +4,10 @@
 """
 
 import datetime
-import statistics
 
+from passes import PASSES, recorded
+
+# isort: split
 # --8<-- [start: ways]
 from collections.abc import Callable, Mapping
 
@@ -111,18 +113,10 @@ def trainers(steps: int, batch: int = 8) -> dict[str, Callable[[], None]]:
 
 
 # --8<-- [end: training]
-PASSES, ROUNDS = 5, 7
+ROUNDS = 7
 LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
 WIDTHS, BATCHES = [32, 64, 128, 256, 512], [1, 4, 16, 64]
 TRAINED = [32, 128, 512]
-
-
-def listed(values: list[float]) -> str:
-    return f"[{', '.join(f'{value:.3g}' for value in values)}]"
-
-
-def span(values: list[float]) -> str:
-    return f"({min(values):.3g}, {max(values):.3g})"
 
 
 def main() -> None:
@@ -131,7 +125,9 @@ def main() -> None:
     with torch.no_grad():
         runs = [{T: race(readers(T), ROUNDS) for T in LENGTHS} for _ in range(PASSES)]
         ratios = {
-            B: [[chain_over_product(d, B, ROUNDS) for _ in range(PASSES)] for d in WIDTHS]
+            f"batch {B}": [
+                [chain_over_product(d, B, ROUNDS) for _ in range(PASSES)] for d in WIDTHS
+            ]
             for B in BATCHES
         }
     training = [{T: race(trainers(T), 3) for T in TRAINED} for _ in range(PASSES)]
@@ -141,33 +137,29 @@ def main() -> None:
     print(f"# Milliseconds a call on one core of an AMD EPYC, torch {version}, {today}:")
     print(f"# the median of {PASSES} passes, each the least of {ROUNDS} rounds.")
     print(f"lengths = {LENGTHS}")
-    print("milliseconds = {")
-    for name in runs[0][LENGTHS[0]]:
-        medians = [statistics.median(run[T][name] for run in runs) * 1e3 for T in LENGTHS]
-        print(f'    "{name}": {listed(medians)},')
-    print("}")
-    print("# Time of the chain over that of another way: least and greatest pass.")
-    print("spread = {")
-    for name in ("one product", "attention"):
-        spans = (f"{T}: {span([r[T]['chain'] / r[T][name] for r in runs])}" for T in LENGTHS[2::2])
-        print(f'    "{name}": {{{", ".join(spans)}}},')
-    print("}")
+    times = {name: [[run[T][name] * 1e3 for run in runs] for T in LENGTHS] for name in runs[0][16]}
+    print(recorded("milliseconds", times))
+    print("# Time of the chain over that of another way, in the same pass.")
+    others = ("one product", "attention")
+    leads = {
+        name: [[run[T]["chain"] / run[T][name] for run in runs] for T in LENGTHS] for name in others
+    }
+    print(recorded("chain_over", leads))
     print("# --8<-- [end: sweep]")
     print("# --8<-- [start: widths]")
-    print("# Time of the chain over that of one product: medians, same machine and day.")
+    print("# Time of the chain over that of one product, same machine and day: the median of")
+    print(f"# {PASSES} passes, then their least and greatest.")
     print(f"widths = {WIDTHS}")
-    print("chain_over_one = {  # by batch")
-    for B in BATCHES:
-        print(f"    {B}: {listed([statistics.median(passes) for passes in ratios[B]])},")
-    print("}")
+    print(recorded("chain_over_one", ratios))
     print("# --8<-- [end: widths]")
     print("# --8<-- [start: training]")
-    print("# Time of a training step over that of the two blocks: least and greatest pass.")
-    print("trained = {")
-    for name in ("nn.LSTM", "step by step"):
-        spans = (f"{T}: {span([r[T][name] / r[T]['blocks'] for r in training])}" for T in TRAINED)
-        print(f'    "{name}": {{{", ".join(spans)}}},')
-    print("}")
+    print(f"# Time of a training step over that of the two blocks: {PASSES} passes, as above.")
+    print(f"trained_at = {TRAINED}")
+    steps = {
+        name: [[run[T][name] / run[T]["blocks"] for run in training] for T in TRAINED]
+        for name in ("nn.LSTM", "step by step")
+    }
+    print(recorded("trained", steps))
     print("# --8<-- [end: training]")
 
 

@@ -4,8 +4,10 @@
 """
 
 import datetime
-import statistics
 
+from passes import PASSES, recorded
+
+# isort: split
 # --8<-- [start: steps]
 import torch
 from torch import nn
@@ -50,7 +52,6 @@ def gru_token(position: int) -> float:
 
 
 # --8<-- [end: steps]
-PASSES = 5
 POSITIONS = [16, 64, 256, 1024, 4096, 16384, 65536]
 
 
@@ -65,14 +66,11 @@ def main() -> None:
     print(f"# Microseconds a token on one core of an AMD EPYC, torch {version}, {today}:")
     print(f"# the median of {PASSES} passes, then their least and greatest.")
     print(f"positions = {POSITIONS}")
-    print("microseconds = {")
-    for name, passes in (("attention", attention), ("GRU", gru)):
-        columns = list(zip(*passes, strict=True))
-        for suffix, choose in (("", statistics.median), (" least", min), (" greatest", max)):
-            # Through float, so that a large number is not written with an exponent.
-            chosen = [f"{float(f'{choose(column) * 1e6:.3g}'):g}" for column in columns]
-            print(f'    "{name}{suffix}": [{", ".join(chosen)}],')
-    print("}")
+    microseconds = {
+        name: [[1e6 * seconds for seconds in column] for column in zip(*passes, strict=True)]
+        for name, passes in (("attention", attention), ("GRU", gru))
+    }
+    print(recorded("microseconds", microseconds))
 
 
 if __name__ == "__main__":

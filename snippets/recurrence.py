@@ -4,7 +4,6 @@
 """
 
 import datetime
-import statistics
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +16,7 @@ from onehop.agreement import Reader, accuracy, sentences, train
 from onehop.initialisation import uniform_
 from onehop.state_space import DiagonalSSM, SelectiveSSM
 from onehop.timing import seconds_per_call
+from passes import PASSES, recorded
 
 
 # --8<-- [start: race]
@@ -59,7 +59,7 @@ class Windowed(nn.Module):
 
 
 # --8<-- [end: window]
-SEEDS, PASSES = range(5), 3
+SEEDS = range(5)
 WIDTHS = [1, 4, 16, 64, 256, 1024, 4096]
 MIXED = list(range(1, 26, 4))
 
@@ -97,16 +97,15 @@ def percent(runs: Runs, distance: int) -> str:
 def record_race() -> None:
     print("# Time of the loop over that of each scan, 4,096 steps of one sequence on one core of")
     print(f"# an AMD EPYC, torch {torch.__version__}, {datetime.date.today().isoformat()}:")
-    print(f"# the median of {PASSES} passes.")
+    print(f"# the median of {PASSES} passes, then their least and greatest.")
     print(f"widths = {WIDTHS}")
-    print("loop_over_scan = {")
-    for recurrence in (scan.blelloch, scan.hillis_steele):
-        medians = [
-            statistics.median(loop_over(recurrence, width) for _ in range(PASSES))
-            for width in WIDTHS
-        ]
-        print(f'    "{recurrence.__name__}": [{", ".join(f"{ratio:.3g}" for ratio in medians)}],')
-    print("}")
+    # A pass runs over all widths, so that what disturbs one pass disturbs one value of each.
+    passes = {
+        recurrence.__name__: [[loop_over(recurrence, w) for w in WIDTHS] for _ in range(PASSES)]
+        for recurrence in (scan.blelloch, scan.hillis_steele)
+    }
+    columns = {name: list(zip(*rows, strict=True)) for name, rows in passes.items()}
+    print(recorded("loop_over_scan", columns))
 
 
 def record_agreement() -> None:

@@ -1,11 +1,15 @@
 # --8<-- [start: race]
 # Time of the loop over that of each scan, 4,096 steps of one sequence on one core of
 # an AMD EPYC, torch 2.13.0+cpu, 2026-11-29:
-# the median of 3 passes.
+# the median of 5 passes, then their least and greatest.
 widths = [1, 4, 16, 64, 256, 1024, 4096]
 loop_over_scan = {
-    "blelloch": [45.7, 41.2, 36.8, 15.3, 4.57, 0.714, 0.272],
-    "hillis_steele": [68.7, 53.7, 23.9, 8, 1.29, 0.327, 0.0221],
+    "blelloch": [48.5, 41.3, 41.2, 22.4, 4.36, 1.18, 0.25],
+    "blelloch least": [38.9, 40.4, 37.7, 12.9, 2.34, 0.683, 0.22],
+    "blelloch greatest": [54.8, 43.8, 43.5, 24.2, 4.99, 1.36, 0.291],
+    "hillis_steele": [72.5, 56.1, 26.4, 8.13, 1.17, 0.144, 0.0334],
+    "hillis_steele least": [68.4, 54.1, 24.9, 7.4, 0.96, 0.14, 0.0328],
+    "hillis_steele greatest": [78.2, 61, 26.7, 9, 1.33, 0.302, 0.035],
 }
 # --8<-- [end: race]
 # --8<-- [start: agreement]

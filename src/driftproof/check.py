@@ -71,7 +71,7 @@ def check(
                 _run,
                 config,
                 page,
-                sorted(expressions[path] | expressions[page.slug]),
+                sorted(expressions[path] | expressions[page.slug] | {*config.evaluate}),
                 device,
                 recalls=path not in anew,
                 runs=not recall_only,
@@ -146,6 +146,11 @@ def _run(
             again = runner.run(config, page, expressions, device)
             result.problems += _unsteady(page, result.run, again, device)
         broken = any(isinstance(value, Failure) for value in result.run.values.values())
+        for text in config.evaluate:
+            if isinstance(value := result.run.values.get(text), Failure):
+                message = f"{text} fails: {value.kind}: {value.message}"
+                hint = "correct `evaluate` under [tool.driftproof]"
+                result.problems.append(Problem("evaluate", "pyproject.toml", 1, message, hint))
         if result.run.failure is None and not broken and not result.problems:
             wrong = cache.store(config, page, expressions, device, result.run)
             if wrong:

@@ -23,6 +23,8 @@ class Config:
         cache: The folder that keeps runs.
         preload: Modules imported once, before pages are forked.
         clean_state: `module:function` called in the page's process before its first block.
+        evaluate: Expressions evaluated after each page's last block, besides the bound numbers;
+            kept with its run, for the project's own tests.
         environment: Variables set in every page's process.
         device_variable: Environment variable through which a run asks for another device.
         examples: Pages whose prose holds numbers as examples, which need not be bound.
@@ -40,6 +42,7 @@ class Config:
     cache: str = ".driftproof"
     preload: tuple[str, ...] = ()
     clean_state: str = ""
+    evaluate: tuple[str, ...] = ()
     device_variable: str = "DRIFTPROOF_DEVICE"
     environment: dict[str, str] = field(default_factory=dict)
     examples: tuple[str, ...] = ()

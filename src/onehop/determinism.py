@@ -6,6 +6,8 @@ import random
 import numpy as np
 import torch
 
+from onehop import trainings
+
 SEED = 0
 
 
@@ -14,12 +16,13 @@ def clean_state() -> None:
 
     Seeds, the default dtype, print options, numpy's error state, gradient mode, the number of
     threads, deterministic algorithms, TF32 and the treatment of subnormal numbers get one fixed
-    value each. Environment, working directory, import path, warning filters and patched classes
-    belong to the process: a fresh process is what resets those.
+    value each, and trainings are noted anew. Environment, working directory, import path, warning
+    filters and patched classes belong to the process: a fresh process is what resets those.
     """
     _seed()
     _print_options()
     _arithmetic()
+    trainings.watch()
 
 
 def _seed() -> None:

@@ -10,8 +10,8 @@ from onehop.initialisation import uniform_
 def latch_batch(batch: int, steps: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """Draw sequences whose first input is 1 or -1, and whose other inputs are 0.
 
-    The latching problem of Bengio et al. (1994, doi:10.1109/72.279181), section 3, without its
-    noise: whatever is known at the end has been carried there by the recurrence alone.
+    The latching problem of Bengio et al. (1994, doi:10.1109/72.279181), without its noise:
+    whatever is known at the end has been carried there by the recurrence alone.
 
     Args:
         batch: how many sequences.

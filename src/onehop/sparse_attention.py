@@ -32,7 +32,7 @@ def strided_reads(steps: int, stride: int) -> Tensor:
     """Return which keys each query reads: the last `stride`, and every `stride`-th one before.
 
     Those before are read at a distance of a multiple of the stride: Child et al. (2019,
-    arXiv:1904.10509), section 4.2, the strided pattern with both of its sets in one head.
+    arXiv:1904.10509), section 4.3, the strided pattern with both of its sets in one head.
 
     Args:
         steps: length of the sequence.
@@ -76,7 +76,7 @@ def chunked_attention(q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
     For each chunk of queries the keys come chunk by chunk. What is kept of those seen is the
     largest score, the sum of exponentials and the sum of values, all three rescaled when a larger
     score turns up: Milakov and Gimelshein (2018, arXiv:1805.02867), algorithm 3; Rabe and Staats
-    (2021, arXiv:2112.05682), section 2.
+    (2021, arXiv:2112.05682).
 
     Args:
         q: queries, `(steps, width)`.

@@ -379,3 +379,18 @@ def test_torch_and_numpy_begin_every_page_with_the_clean_state(project):
     done = project.command("driftproof.cli", "check", OMP_NUM_THREADS="1")
     assert 0 == done.returncode, done.stdout
     assert "4 blocks expected, 4 ran, 0 from cache, 4 agreed" in done.stdout
+
+
+def test_what_the_settings_ask_of_every_page_is_kept_with_its_run(project):
+    project.configure(evaluate=["str(list(steps))"])
+    project.parse(page("steps = [3, 4]"))
+    for again in (False, True):
+        result = project.check().results["docs/page.md"]
+        assert (again, "[3, 4]") == (result.cached, result.run.values["str(list(steps))"])
+
+
+def test_a_question_of_the_settings_that_fails_says_where_it_stands(project):
+    project.configure(evaluate=["strides"])
+    project.parse(page("steps = 3"))
+    (problem,) = project.check().problems
+    assert str(problem).startswith("pyproject.toml:1: strides fails: NameError")
