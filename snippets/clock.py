@@ -119,48 +119,61 @@ WIDTHS, BATCHES = [32, 64, 128, 256, 512], [1, 4, 16, 64]
 TRAINED = [32, 128, 512]
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    with torch.no_grad():
-        runs = [{T: race(readers(T), ROUNDS) for T in LENGTHS} for _ in range(PASSES)]
-        ratios = {
-            f"batch {B}": [
-                [chain_over_product(d, B, ROUNDS) for _ in range(PASSES)] for d in WIDTHS
-            ]
-            for B in BATCHES
-        }
-    training = [{T: race(trainers(T), 3) for T in TRAINED} for _ in range(PASSES)]
+@torch.no_grad()
+def record_sweep() -> None:
     today, version = datetime.date.today().isoformat(), torch.__version__
-
-    print("# --8<-- [start: sweep]")
-    print(f"# Milliseconds a call on one core of an AMD EPYC, torch {version}, {today}:")
-    print(f"# the median of {PASSES} passes, each the least of {ROUNDS} rounds.")
+    runs = [{T: race(readers(T), ROUNDS) for T in LENGTHS} for _ in range(PASSES)]
+    print(f"# Milliseconds a call on one core of an AMD EPYC, torch {version}, {today}: the median")
+    print(
+        f"# of {PASSES} passes, each the least of {ROUNDS} rounds; then their least and greatest."
+    )
     print(f"lengths = {LENGTHS}")
-    times = {name: [[run[T][name] * 1e3 for run in runs] for T in LENGTHS] for name in runs[0][16]}
+    names = runs[0][LENGTHS[0]]
+    times = {name: [[run[T][name] * 1e3 for run in runs] for T in LENGTHS] for name in names}
     print(recorded("milliseconds", times))
     print("# Time of the chain over that of another way, in the same pass.")
-    others = ("one product", "attention")
     leads = {
-        name: [[run[T]["chain"] / run[T][name] for run in runs] for T in LENGTHS] for name in others
+        name: [[run[T]["chain"] / run[T][name] for run in runs] for T in LENGTHS]
+        for name in ("one product", "attention")
     }
     print(recorded("chain_over", leads))
-    print("# --8<-- [end: sweep]")
-    print("# --8<-- [start: widths]")
+
+
+@torch.no_grad()
+def record_widths() -> None:
     print("# Time of the chain over that of one product, same machine and day: the median of")
     print(f"# {PASSES} passes, then their least and greatest.")
     print(f"widths = {WIDTHS}")
+    ratios = {
+        f"batch {B}": [[chain_over_product(d, B, ROUNDS) for _ in range(PASSES)] for d in WIDTHS]
+        for B in BATCHES
+    }
     print(recorded("chain_over_one", ratios))
-    print("# --8<-- [end: widths]")
-    print("# --8<-- [start: training]")
+
+
+def record_training() -> None:
     print(f"# Time of a training step over that of the two blocks: {PASSES} passes, as above.")
     print(f"trained_at = {TRAINED}")
-    steps = {
-        name: [[run[T][name] / run[T]["blocks"] for run in training] for T in TRAINED]
-        for name in ("nn.LSTM", "step by step")
-    }
-    print(recorded("trained", steps))
-    print("# --8<-- [end: training]")
+    columns = {}
+    for batch in (8, 1):
+        runs = [{T: race(trainers(T, batch), 3) for T in TRAINED} for _ in range(PASSES)]
+        for name in ("nn.LSTM", "step by step"):
+            ratios = [[run[T][name] / run[T]["blocks"] for run in runs] for T in TRAINED]
+            columns[f"{name}, batch {batch}"] = ratios
+    print(recorded("trained", columns))
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    for name, record in (
+        ("sweep", record_sweep),
+        ("widths", record_widths),
+        ("training", record_training),
+    ):
+        print(f"# --8<-- [start: {name}]")
+        record()
+        print(f"# --8<-- [end: {name}]")
 
 
 if __name__ == "__main__":

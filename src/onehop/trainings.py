@@ -1,7 +1,7 @@
 """Which trainings a process made, so that a book can show that none is made twice.
 
-A training is known by its first update: the rule of the optimizer, the weights that it starts from
-and the gradient that it is given, which depends on data, loss and clipping.
+A training is known by its first updates: the rule of the optimizer, the weights that it starts from
+and the gradients that it is given, which depend on data, loss and clipping.
 """
 
 import hashlib
@@ -12,7 +12,10 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-_begun: list[tuple[str, int]] = []
+FIRST = 3
+"""How many updates tell one training from another."""
+
+_begun: list[tuple[Any, int]] = []
 _place: weakref.WeakKeyDictionary[Optimizer, int] = weakref.WeakKeyDictionary()
 _watched: list[Any] = []
 
@@ -29,27 +32,26 @@ def begun() -> list[tuple[str, int]]:
     """Return the trainings since `watch`, in the order of their first updates.
 
     Returns:
-        For each a fingerprint of its first update, 16 hexadecimal digits, and how many updates it
-        made. Equal fingerprints are one training made twice, as far as the shorter one went.
+        For each a fingerprint of its first three updates, 16 hexadecimal digits, and how many
+        updates it made. Equal fingerprints are one training made twice.
     """
-    return list(_begun)
+    return [(first.hexdigest()[:16], updates) for first, updates in _begun]
 
 
 def _note(optimizer: Optimizer, *_: object) -> None:
     if optimizer not in _place:
         _place[optimizer] = len(_begun)
-        _begun.append((_fingerprint(optimizer), 0))
+        rule = f"{type(optimizer).__name__} {optimizer.defaults}"
+        _begun.append((hashlib.sha256(rule.encode()), 0))
     place = _place[optimizer]
-    fingerprint, updates = _begun[place]
-    _begun[place] = fingerprint, updates + 1
+    first, updates = _begun[place]
+    if updates < FIRST:
+        for tensor in _weights_and_gradients(optimizer):
+            first.update(f"{tuple(tensor.shape)}".encode())
+            first.update(tensor.detach().to(torch.float64).cpu().numpy().tobytes())
+    _begun[place] = first, updates + 1
 
 
-def _fingerprint(optimizer: Optimizer) -> str:
-    start = hashlib.sha256(f"{type(optimizer).__name__} {optimizer.defaults}".encode())
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            for tensor in (parameter, parameter.grad):
-                if tensor is not None:
-                    start.update(str(tuple(tensor.shape)).encode())
-                    start.update(tensor.detach().to(torch.float64).cpu().numpy().tobytes())
-    return start.hexdigest()[:16]
+def _weights_and_gradients(optimizer: Optimizer) -> list[torch.Tensor]:
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    return [*weights, *(weight.grad for weight in weights if weight.grad is not None)]

@@ -9,10 +9,11 @@ import pytest
 
 from driftproof.check import check
 from driftproof.config import load
+from onehop.trainings import FIRST
 
 CONFIG = load(Path(__file__).parent)
 (BEGUN,) = CONFIG.evaluate
-LOOK = 2
+LOOK = FIRST - 1
 """Updates of a training begun again in order to look at its first steps."""
 
 Trainings = dict[str, list[tuple[str, int]]]
