@@ -71,7 +71,7 @@ def check(
                 _run,
                 config,
                 page,
-                sorted(expressions[path] | expressions[page.slug] | {*config.evaluate}),
+                sorted(expressions[path] | expressions[page.slug]),
                 device,
                 recalls=path not in anew,
                 runs=not recall_only,
@@ -129,6 +129,7 @@ def _run(
     if not runner.steps_here(page, device) and not expressions:
         result.run = Run()
         return result
+    expressions = sorted({*expressions, *config.evaluate})
     if recalls:
         result.run = cache.load(config, page, expressions, device)
         if (

@@ -23,8 +23,8 @@ class Config:
         cache: The folder that keeps runs.
         preload: Modules imported once, before pages are forked.
         clean_state: `module:function` called in the page's process before its first block.
-        evaluate: Expressions evaluated after each page's last block, besides the bound numbers;
-            kept with its run, for the project's own tests.
+        evaluate: Expressions evaluated at the end of each page that runs, besides its bound
+            numbers; kept with its run, for the project's own tests.
         environment: Variables set in every page's process.
         device_variable: Environment variable through which a run asks for another device.
         examples: Pages whose prose holds numbers as examples, which need not be bound.

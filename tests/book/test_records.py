@@ -53,8 +53,8 @@ def test_a_record_has_five_runs_or_the_median_and_both_ends(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in CONFIG.pages() if "/chapters/" in path])
 def test_a_page_with_measured_numbers_shows_a_spread(path: str) -> None:
     page = parse_page(CONFIG, path)
-    measured = [b for b in page.running if b.output and b.output.options.get("measured")]
-    here = [block for block in measured if not block.output.device]
+    outputs = [block.output for block in page.running if block.output]
+    here = [o for o in outputs if o.options.get("measured") and not o.device]
     recorded = [b for b in page.blocks if "_record.py" in str(b.options.get("file", ""))]
     assert bool(recorded) or not here
 

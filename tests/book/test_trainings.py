@@ -37,8 +37,10 @@ def made_twice(book: Trainings) -> list[str]:
 
 @pytest.fixture(scope="module")
 def book() -> Trainings:
-    results = check(CONFIG).results.items()
-    return {path: ast.literal_eval(str(r.run.values[BEGUN])) for path, r in results if r.run}
+    runs = {path: result.run for path, result in check(CONFIG).results.items() if result.run}
+    return {
+        path: ast.literal_eval(str(run.values[BEGUN])) for path, run in runs.items() if run.outputs
+    }
 
 
 def test_no_training_is_made_twice(book: Trainings) -> None:
