@@ -15,6 +15,7 @@ site_url: https://book.example/
 {source}
 theme: {{name: material, custom_dir: {overrides}, font: false}}
 nav: [index.md, Part: [one.md, two.md]]
+extra: {{license: "https://licence.example/"}}
 """
 
 
