@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build site record check test-site clean new test-zensical gpu-check
+.PHONY: help serve test build site record check test-site lighthouse clean new test-zensical gpu-check
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -22,6 +22,7 @@ help:
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
 	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
 	@echo 'make gpu-check  run the pages on a CUDA device; REPORT=file keeps what they printed'
+	@echo 'make lighthouse  score pages of site/ with Lighthouse; needs npm'
 	@echo 'make clean    remove what these commands wrote, .venv excepted'
 
 # The two names reach the script through the environment: no shell reads what is in them.
@@ -81,6 +82,10 @@ gpu-check: $(INSTALLED)
 test-zensical: $(INSTALLED)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group zensical
 	@$(BIN)/python -m pytest -q -m zensical tests/site
+
+# Reported, not held: the scores depend on how busy the machine is.
+lighthouse: $(INSTALLED)
+	@$(BIN)/python tests/site/lighthouse.py site $(PAGES)
 
 clean:
 	rm -rf site .driftproof .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis

@@ -27,7 +27,7 @@ _PLAIN_TOKEN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>|<span></spa
 _POLICY = re.compile(r"(http-equiv=\"Content-Security-Policy\"[^>]*script-src )[^;\">]*")
 _GEOMETRY = re.compile(r'(?<= )(?:d|x|y|[xy][12]|width|height|transform|points)="[^"]*"')
 _GROUP = re.compile(r"</?g\b[^>]*>")
-_LONG_DECIMAL = re.compile(r"\d+\.\d{3,}")
+_LONG_DECIMAL = re.compile(r"\d+\.\d{2,}")
 _STYLE_LINK = re.compile(r'\s*<link rel="stylesheet" href="(?![a-z]+:)([^"]*?)assets/[^"]*\.css">')
 _ATTRIBUTE = re.compile(r'\s[\w-]+="([^"]*)"')
 _WORD = re.compile(r"[\w-]+")
@@ -125,7 +125,7 @@ def _strict(html: str) -> str:
 
 
 def _slim_picture(svg: str) -> str:
-    """Return the picture with coordinates in hundredths of a point and without idle groups."""
+    """Return the picture with coordinates in tenths of a point and without idle groups."""
     svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
     svg = _GEOMETRY.sub(lambda found: _shorter(found[0]), svg)
     idle: list[bool] = []  # of each group that is open: has it no attributes?
@@ -142,7 +142,7 @@ def _slim_picture(svg: str) -> str:
 
 
 def _shorter(attribute: str) -> str:
-    rounded = _LONG_DECIMAL.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), attribute)
+    rounded = _LONG_DECIMAL.sub(lambda n: f"{float(n[0]):.1f}".rstrip("0").rstrip("."), attribute)
     return re.sub(r"\s*([A-Zz])\s*", r"\1", rounded) if attribute[:2] == "d=" else rounded
 
 

@@ -91,8 +91,8 @@ z
 </g>
 </svg>"""
     expected = """<svg aria-label="0.12345 of all">
-<g clip-path="url(#c)"><path d="M0 0.12L8 3z" style="opacity: 0.333333"/></g>
-<text x="1.01">0.12345</text>
+<g clip-path="url(#c)"><path d="M0 0.1L8 3z" style="opacity: 0.333333"/></g>
+<text x="1">0.12345</text>
 </svg>"""
     assert expected == slim.slim_page(svg)
 
