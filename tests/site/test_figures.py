@@ -299,7 +299,7 @@ def test_scripts_of_figures_load_where_a_page_holds_one(visit: Visit) -> None:
     page = visit(PAGES["lags"])
     live(page, "lags")
     files = [name.rsplit("/", 1)[1] for name in page.evaluate(loaded)]
-    assert ["lags.js", "plot.js"] == sorted(files)
+    assert ["lags.js", "plot.css", "plot.js"] == sorted(files)
     assert [] == visit("chapters/the-clock/").evaluate(loaded)
 
 

@@ -149,15 +149,17 @@ document$.subscribe(() => {
 
   const loaded = (name) =>
     (loading[name] ??= new Promise((done, failed) => {
-      const script = document.createElement("script");
-      Object.assign(script, { src: `${folder}${name}.js`, async: false, onload: done, onerror: failed });
-      document.head.append(script);
+      const isStyle = name.endsWith(".css");
+      const part = document.createElement(isStyle ? "link" : "script");
+      Object.assign(part, isStyle ? { rel: "stylesheet", href: folder + name } : { src: folder + name, async: false });
+      Object.assign(part, { onload: done, onerror: failed });
+      document.head.append(part);
     }));
 
   onEachPage(() => {
     document.querySelectorAll("[data-widget]").forEach(async (figure) => {
       const { widget, values } = figure.dataset;
-      await Promise.all([loaded("plot"), loaded(widget)]);
+      await Promise.all(["plot.css", "plot.js", `${widget}.js`].map(loaded));
       if (!("live" in figure.dataset)) oneHop[widget].mount(figure, JSON.parse(values));
     });
   });
