@@ -30,11 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     torch.manual_seed(options.seed)
     try:
-        model, batch = _made(options.factory, options.steps, options.sequences)
+        model, batch = _made(options.factory, options.steps or 256, options.sequences)
         report = diagnose(
             model,
             batch,
-            steps=min(options.steps, max(batch.shape[:2])),
+            steps=options.steps,
             recall=options.recall,
             per_layer=options.per_layer,
             accelerator=ACCELERATORS[options.accelerator],
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = command.add_argument
     add("factory", metavar="module:factory", help="returns a model, or a model and a batch")
-    add("--steps", type=int, default=256, help="length of the task (%(default)s)")
+    add("--steps", type=int, help="length of the task (the batch's, or 256)")
     add("--recall", type=int, default=1, help="numbers of the past needed at once (%(default)s)")
     add("--sequences", type=int, default=8, help="batch, where none is given (%(default)s)")
     add("--seed", type=int, default=0, help="torch's, before the factory (%(default)s)")

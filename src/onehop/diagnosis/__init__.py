@@ -10,7 +10,7 @@ from onehop.diagnosis.depth import measure_depth
 from onehop.diagnosis.reach import measure_reach
 from onehop.diagnosis.recall import measure_memory
 from onehop.diagnosis.report import Report
-from onehop.diagnosis.subject import Call, Subject
+from onehop.diagnosis.subject import FEWEST_STEPS, Call, Subject
 from onehop.diagnosis.verdict import judge
 from onehop.roofline import A100_80GB, Accelerator
 
@@ -37,7 +37,8 @@ def diagnose(
             may return a tuple or a mapping that begins with them.
         batch: what `model(batch)` takes: numbers, `(batch, steps, features)`, or token ids,
             `(batch, steps)`; with time first if the model wants that.
-        steps: length of the task, at most that of the batch, whose last steps are then used.
+        steps: length of the task; the batch's own if not given. The last steps of a longer batch
+            are used, and a shorter one is repeated.
         recall: how many numbers of the past (tokens, if it reads tokens) the answer needs at once.
         call: how to call the model, such as `lambda model, x: model(x, mask=mask(x.shape[1]))`. It
             is called with shorter sequences too.
@@ -55,11 +56,11 @@ def diagnose(
     """
     subject = Subject(model, batch, call, batch_first)
     length = subject.steps if steps is None else steps
-    if not 8 <= length <= subject.steps:
-        raise ValueError(f"steps: expected 8 to {subject.steps} of the batch, got {length}")
+    if length < FEWEST_STEPS:
+        raise ValueError(f"steps: expected at least {FEWEST_STEPS}, got {length}")
     if recall < 1:
         raise ValueError(f"recall: expected at least one number, got {recall}")
-    subject = subject.cut(length)
+    subject = subject.at(length)
     reach, layers = measure_reach(subject, per_layer=per_layer)
     depth = measure_depth(subject, accelerator)
     memory = measure_memory(subject, probes)

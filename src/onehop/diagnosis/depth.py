@@ -156,8 +156,8 @@ def _step_seconds(subject: Subject) -> list[float]:
         def call() -> object:
             return subject.call(model, subject.batch)
 
+        device = subject.batch.device
+        clock = device if device.type in ("cpu", "cuda") else getattr(torch, device.type)
         call()
-        passes = [
-            seconds_per_call(call, subject.batch.device, rounds=1, warmup=0) for _ in range(ROUNDS)
-        ]
+        passes = [seconds_per_call(call, clock, rounds=1, warmup=0) for _ in range(ROUNDS)]
     return [seconds / subject.steps for seconds in passes]

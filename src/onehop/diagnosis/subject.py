@@ -80,11 +80,25 @@ class Subject:
         """Whether the batch holds token ids."""
         return not self.batch.is_floating_point()
 
-    def cut(self, steps: int) -> "Subject":
-        """Return the same model with the last `steps` steps of the batch."""
-        shorter = copy.copy(self)
-        shorter.batch = self.last(steps)
-        return shorter
+    def at(self, steps: int) -> "Subject":
+        """Return the same model with the last `steps` steps of the batch, repeated if need be.
+
+        Raises:
+            ValueError: the model does not run at that length.
+        """
+        subject = copy.copy(self)
+        times = [1] * self.batch.ndim
+        times[self.time] = -(-steps // self.steps)
+        subject.batch = self.batch.repeat(times)
+        subject.batch = subject.last(steps)
+        try:
+            with self.conditions():
+                subject.run(subject.batch)
+        except Exception as error:  # whatever a model says to another length
+            raise ValueError(
+                f"steps: expected a length that the model takes, got {steps}: {error}"
+            ) from error
+        return subject
 
     def last(self, steps: int) -> Tensor:
         """Return the last `steps` steps of the batch, in its layout and in memory of their own."""
