@@ -397,11 +397,16 @@ def test_bytes_kept_grow_with_the_square_in_attention_only() -> None:
     )
     assert attention.memory.saved.exponent > 1.8
     assert 1 == pytest.approx(rnn.memory.saved.exponent, abs=0.01)
-    layer = nn.RNN(8, 8, batch_first=True)
-    kept = [saved_bytes(lambda steps=steps: layer(inputs(2, steps, 8))) for steps in (64, 128, 256)]
-    assert kept == list(rnn.memory.saved.values)
     assert "memory" == attention.verdict.binding
     assert "fused" in attention.verdict.remedy
+
+
+def test_a_shorter_batch_is_not_charged_for_the_longer_one() -> None:
+    layer = nn.Linear(8, 8)
+    kept = [saved_bytes(lambda steps=steps: layer(inputs(2, steps, 8))) for steps in (16, 32, 64)]
+    saved = diagnose(layer, inputs(2, 64, 8), probes=32).memory.saved
+    assert kept == list(saved.values)
+    assert 1 == saved.exponent
 
 
 def test_the_five_models_have_the_constraint_that_they_were_built_with() -> None:
