@@ -369,7 +369,7 @@ reset_parameters"""
 def test_torch_and_numpy_begin_every_page_with_the_clean_state(project):
     pytest.importorskip("torch")
     source = Path(__file__).parents[2] / "src/onehop"
-    for name in ("__init__.py", "determinism.py"):
+    for name in ("__init__.py", "determinism.py", "trainings.py"):
         project.write(f"src/onehop/{name}", (source / name).read_text())
     project.configure(preload=["torch"], clean_state="onehop.determinism:clean_state", timeout=9)
     for name in "az":
