@@ -21,13 +21,14 @@ BUNDLE = "bundle.*.min.js"
 
 # Whitespace counts in these, and scripts are left as they are.
 _VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
-_SVG = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
+# Figures only: icons write their numbers without blanks between them.
+_SVG = re.compile(r"<svg role=\"img\".*?</svg>", re.DOTALL)
 # Names, operators, punctuation and blanks have the colour of the text around them.
 _PLAIN_TOKEN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>|<span></span>')
 _POLICY = re.compile(r"(http-equiv=\"Content-Security-Policy\"[^>]*script-src )[^;\">]*")
 _GEOMETRY = re.compile(r'(?<= )(?:d|x|y|[xy][12]|width|height|transform|points)="[^"]*"')
 _GROUP = re.compile(r"</?g\b[^>]*>")
-_LONG_DECIMAL = re.compile(r"\d+\.\d{2,}")
+_LONG_DECIMAL = re.compile(r"\d+\.\d{2,}(?![\d.])")
 _STYLE_LINK = re.compile(r'\s*<link rel="stylesheet" href="(?![a-z]+:)([^"]*?)assets/[^"]*\.css">')
 _ATTRIBUTE = re.compile(r'\s[\w-]+="([^"]*)"')
 _WORD = re.compile(r"[\w-]+")

@@ -80,7 +80,7 @@ def test_names_and_operators_in_code_need_no_element() -> None:
 
 
 def test_a_picture_loses_idle_groups_and_digits_but_no_text() -> None:
-    svg = """<svg aria-label="0.12345 of all">
+    svg = """<svg role="img" aria-label="0.12345 of all">
 <g>
   <g clip-path="url(#c)"><path d="M 0 0.12345
 L 7.999 3
@@ -90,11 +90,16 @@ z
   <text x="1.005001" transform="rotate(-0 1 2)">0.12345</text>
 </g>
 </svg>"""
-    expected = """<svg aria-label="0.12345 of all">
+    expected = """<svg role="img" aria-label="0.12345 of all">
 <g clip-path="url(#c)"><path d="M0 0.1L8 3z" style="opacity: 0.333333"/></g>
 <text x="1">0.12345</text>
 </svg>"""
     assert expected == slim.slim_page(svg)
+
+
+def test_the_shape_of_an_icon_stays() -> None:
+    icon = '<svg viewBox="0 0 24 24"><path d="M3.04.5a1 1 0 012.34.56z"/></svg>'
+    assert icon == slim.slim_page(icon)
 
 
 def test_a_page_names_one_style_sheet() -> None:
