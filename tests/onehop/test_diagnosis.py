@@ -402,7 +402,17 @@ def test_bytes_kept_grow_with_the_square_in_attention_only() -> None:
 
 
 def test_a_shorter_batch_is_not_charged_for_the_longer_one() -> None:
-    layer = nn.Linear(8, 8)
+    class Twice(nn.Module):
+        """Two layers that keep the same inputs: once, unless each has to make a copy."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.a(x) * self.b(x)
+
+    layer = Twice()
     kept = [saved_bytes(lambda steps=steps: layer(inputs(2, steps, 8))) for steps in (16, 32, 64)]
     saved = diagnose(layer, inputs(2, 64, 8), probes=32).memory.saved
     assert kept == list(saved.values)
