@@ -71,8 +71,8 @@ def _page(article: Article, book: Book, site: Path, files: dict[str, bytes]) -> 
         place.tag = "img"
         place.set("src", name)
         place.set("alt", _alternative(svg))
-    for table in body.xpath("//figure/details"):  # a caption is the last thing in a figure
-        table.getparent().addnext(table)
+    for rest in reversed(body.xpath("//figcaption/following-sibling::*")):
+        rest.getparent().addnext(rest)  # a caption is the last thing in a figure
     for element in body.iter():
         element.attrib.pop("markdown", None)
         align = element.attrib.pop("align", "")
