@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from driftproof.check import check
 from driftproof.config import Config, load
@@ -16,7 +17,7 @@ _known: dict[str, tuple[Stamp, Report]] = {}
 """The last report by project root, and the files that it was made of."""
 
 
-def checked(lines: list[str]) -> tuple[Result, Report] | None:
+def checked(lines: Sequence[str]) -> tuple[Result, Report] | None:
     """Return the result of the page that ends in `lines`, None where no page does.
 
     The book is checked when its first page is rendered, and again when a file has changed.

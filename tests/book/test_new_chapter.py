@@ -22,20 +22,13 @@ SPEC.loader.exec_module(new_chapter)
 
 SLUG, TITLE = "my-own-question", "My own question: how far?"
 PAGE = f"docs/chapters/{SLUG}.md"
-KEPT = ("docs", "snippets", "src", ".driftproof")
-TESTS = ("book/test_pages.py", "book/test_mutations.py", "site/check_links.py")
+TESTS = ("tests/book/test_pages.py", "tests/book/test_mutations.py")
+LEFT = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build", "dist")
 
 
 def copy_of_the_book(root: Path) -> Path:
-    """The book without what git ignores, and with the runs that were kept."""
-    for folder in KEPT:
-        if (ROOT / folder).is_dir():
-            shutil.copytree(
-                ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__")
-            )
-    for file in ("mkdocs.yml", "pyproject.toml", *(f"tests/{test}" for test in TESTS)):
-        (root / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / file, root / file)
+    """The book and the runs that were kept."""
+    shutil.copytree(ROOT, root, ignore=LEFT, dirs_exist_ok=True)
     return root
 
 
@@ -87,7 +80,7 @@ def test_the_new_chapter_fits_the_book_and_the_book_still_holds(begun):
 
 def test_the_new_chapter_meets_the_tests_of_a_chapter(begun):
     chosen = f"{SLUG} or navigation or numbers_to_change"
-    done = run(begun[0], sys.executable, "-m", "pytest", "-q", "-k", chosen, "tests/book")
+    done = run(begun[0], sys.executable, "-m", "pytest", "-q", "-k", chosen, *TESTS)
     assert 0 == done.returncode, done.stdout
     assert int(re.findall(r"(\d+) passed", done.stdout)[0]) >= 6
 

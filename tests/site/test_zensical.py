@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-KEPT = ("docs", "snippets", "src", ".driftproof", "mkdocs.yml", "pyproject.toml")
+LEFT = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build", "dist")
 COUNTED = {
     "equations": r"<math[ >]",
     "executed blocks": r'class="driftproof-block"',
@@ -61,11 +61,7 @@ def pages(site: Path) -> list[str]:
 def sites(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The site that MkDocs builds and the one that Zensical builds, of the same sources."""
     root = tmp_path_factory.mktemp("zensical").resolve()
-    for name in KEPT:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, root / name)
-        elif (ROOT / name).is_file():
-            shutil.copy(ROOT / name, root)
+    shutil.copytree(ROOT, root, ignore=LEFT, dirs_exist_ok=True)
     mkdocs = build(root, "mkdocs", "build", "-q", "-d", "by-mkdocs")
     assert 0 == mkdocs.returncode, mkdocs.stdout
     zensical = build(root, "zensical", "build")
