@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "theme" / "slim.py"
+SCRIPT = Path(__file__).parents[2] / "snippets" / "slim.py"
 spec = importlib.util.spec_from_file_location("slim", SCRIPT)
 assert spec
 assert spec.loader

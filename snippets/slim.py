@@ -215,6 +215,6 @@ def search_on_demand(bundle: str) -> str:
     """Return Material's script with a search that starts when it is opened."""
     for found, wanted in _SEARCH:
         if bundle.count(found) != 1:
-            raise ValueError(f"this version of Material has no {found!r}; see theme/slim.py")
+            raise ValueError(f"this version of Material has no {found!r}; see snippets/slim.py")
         bundle = bundle.replace(found, wanted)
     return _SEARCH_WORKER + bundle

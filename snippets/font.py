@@ -1,4 +1,4 @@
-"""Make the book's one font from STIX Two: text, bold, italic and mathematics in a single file.
+r"""Make the book's one font from STIX Two: text, bold, italic and mathematics in a single file.
 
 STIX Two Math holds the upright text face, and among its mathematical alphabets a bold and an
 italic with the shapes of the text faces. Two features put those in the place of plain letters:
@@ -6,7 +6,8 @@ ss20 the bold ones, ss19 the italic ones, which it also spaces as STIX Two Text 
 One file of 32 kB then does the work of three that weigh 67.
 
     npm pack @fontsource/stix-two-math@5.3.0 @fontsource/stix-two-text@5.3.0
-    python theme/font.py stix-two-math-latin-400-normal.woff2 stix-two-text-latin-400-italic.woff2
+    python snippets/font.py stix-two-math-latin-400-normal.woff2 \
+        stix-two-text-latin-400-italic.woff2
 """
 
 from __future__ import annotations
