@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from decimal import Decimal
 
 from driftproof.compare import Tolerance
 from driftproof.fences import without_code_spans
 from driftproof.mathematics import FORMULA
+from driftproof.names import parsed
 from driftproof.numbers import Number, find_numbers
 from driftproof.page import Bound, Page
 from driftproof.problem import Problem
@@ -155,8 +155,8 @@ def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
     if owner := _SLUG.fullmatch(expression):
         slug, expression = owner.groups()
     try:
-        ast.parse(expression.strip(), mode="eval")
-    except (SyntaxError, ValueError):
+        parsed(expression.strip(), "eval")
+    except SyntaxError:
         problem(f"{expression!r} is not a Python expression")
         return
     if not match["text"].strip():

@@ -20,6 +20,7 @@ from typing import Any
 
 from driftproof import machine
 from driftproof.config import Config
+from driftproof.confine import KERNELS
 from driftproof.figures import Figure
 from driftproof.observe import digest
 from driftproof.page import Page
@@ -28,9 +29,6 @@ from driftproof.runner import Run, environment, steps_here
 _ENTRIES_KEPT = 4
 _FREE = ("root", "cache", "timeout", "notebooks", "online_only", "card_font")
 """Settings that change nothing in what a page prints."""
-_KERNELS = ("ATEN_", "CUBLAS_", "CUDA_", "DNNL_", "MKL_", "NPY_", "OMP_", "ONEDNN_", "OPENBLAS_",
-            "PYTORCH_", "TORCH_")  # fmt: skip
-"""Variables by whose names numerical libraries choose their kernels."""
 
 
 def key(config: Config, page: Page, expressions: list[str], device: str) -> str:
@@ -43,7 +41,7 @@ def key(config: Config, page: Page, expressions: list[str], device: str) -> str:
         ],
         "expressions": sorted(expressions),
         "settings": {n: v for n, v in dataclasses.asdict(config).items() if n not in _FREE},
-        "kernels": {n: v for n, v in variables.items() if n.startswith(_KERNELS)},
+        "kernels": {n: v for n, v in variables.items() if n.startswith(KERNELS)},
         "python": sys.version,
         "processor": machine.processor(),
         "device": device,
@@ -140,8 +138,8 @@ def _digest_of(path: Path, *_: int) -> str:
 def _tool() -> str:
     """Return a hash of the code that makes runs and keeps them."""
     here = Path(__file__).parent
-    names = ("cache.py", "family.py", "figures.py", "observe.py", "runner.py", "worker.py")
-    return hashlib.sha256(b"".join((here / name).read_bytes() for name in names)).hexdigest()
+    names = ("cache", "confine", "family", "figures", "observe", "runner", "worker")
+    return hashlib.sha256(b"".join((here / f"{n}.py").read_bytes() for n in names)).hexdigest()
 
 
 def _prune(path: Path) -> None:

@@ -26,6 +26,7 @@ class Config:
         evaluate: Expressions evaluated at the end of each page that runs, besides its bound
             numbers; kept with its run, for the project's own tests.
         environment: Variables set in every page's process.
+        variables: Patterns of the command's environment variables that pages see as well.
         device_variable: Environment variable through which a run asks for another device.
         examples: Pages whose prose holds numbers as examples, which need not be bound.
         notebooks: Patterns of the pages that are published as notebooks too.
@@ -45,6 +46,7 @@ class Config:
     evaluate: tuple[str, ...] = ()
     device_variable: str = "DRIFTPROOF_DEVICE"
     environment: dict[str, str] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
     online_only: tuple[str, ...] = ()
@@ -59,9 +61,10 @@ class Config:
     def pages(self) -> list[str]:
         """Return every Markdown file under `docs`, relative to the root, in sorted order."""
         return sorted(
-            self.relative(path)
+            path.relative_to(self.root).as_posix()
             for path in (self.root / self.docs).rglob("*.md")
-            if not any(part.startswith(".") for part in path.relative_to(self.root).parts)
+            if not path.is_dir()
+            and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
         )
 
 

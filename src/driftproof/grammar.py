@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import replace
 
 from driftproof.bound import read_bounds
 from driftproof.config import Config
 from driftproof.fences import Fence, blanked, find_fences, without_code_spans
-from driftproof.names import loaded
+from driftproof.names import loaded, parsed
 from driftproof.options import OptionError, Options, parse_header
 from driftproof.page import Block, Output, Page
 from driftproof.problem import Problem
-from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region
+from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region, unreadable
 
 # A page may begin with a rule and hold another: between them, prose is no front matter.
 FRONT_MATTER = re.compile(
@@ -26,8 +25,12 @@ def parse_page(config: Config, path: str) -> Page:
     try:
         lines = read_lines(config.root / path)
     except UnicodeDecodeError as error:
-        hint = "save it as UTF-8"
-        return Page(path, [], problems=[Problem("encoding", path, 1, f"not UTF-8: {error}", hint)])
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message, hint = f"not UTF-8: {error.reason}", "save the file as UTF-8"
+        return Page(path, [], problems=[Problem("encoding", path, line, message, hint)])
+    except OSError as error:
+        message, hint = f"cannot be read: {error.strerror}", "see to it that it is a readable file"
+        return Page(path, [], problems=[Problem("encoding", path, 1, message, hint)])
     return parse_text(config, path, lines)
 
 
@@ -38,15 +41,20 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
     def problem(code: str, line: int, message: str, hint: str) -> None:
         page.problems.append(Problem(code, path, line, message, hint))
 
-    for i, text in enumerate(lines, 1):
-        if "\r" in text:
-            problem("encoding", i, "a carriage return stands alone", "end lines with LF or CR LF")
-            return page
+    if wrong := unreadable(lines):
+        problem(*wrong)
+        return page
     visible = list(lines)
     if match := FRONT_MATTER.match("\n".join(lines)):
         end = match.group(0).count("\n")
         visible[:end] = [""] * end
-    fences, broken = find_fences(visible)
+    try:
+        fences, broken = find_fences(visible)
+    except RecursionError:
+        deepest = max(range(len(visible)), key=lambda i: _depth(visible[i])) + 1
+        message = "lists, quotes or boxes lie too deep inside each other to be read"
+        problem("nesting", deepest, message, "use fewer levels")
+        return page
     if broken:
         hint = "close it with the same ticks at the same indent; use more ticks outside than inside"
         problem("unclosed-fence", broken[0].start + 1, f"the fence {broken[0].reason}", hint)
@@ -61,6 +69,11 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
     read_includes(config, page)
     _check_leaves(page)
     return page
+
+
+def _depth(line: str) -> int:
+    """Return how far a line is indented, by blanks and `>`."""
+    return len(line) - len(line.lstrip(" \t>"))
 
 
 def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
@@ -194,6 +207,10 @@ def _check_leaves(page: Page) -> None:
             )
 
     for block in page.running:
+        if block.is_too_deep:
+            message = "the code of this block nests too deeply to be looked at"
+            hint = "give its parts names"
+            page.problems.append(Problem("nesting", page.path, block.line, message, hint))
         if block.tree is None:
             continue
         refuse(loaded(block.tree), block.line)
@@ -203,4 +220,4 @@ def _check_leaves(page: Page) -> None:
             leaf.update(dict.fromkeys(block.assigned, block))
     for bound in page.bounds:
         if not bound.slug:
-            refuse(loaded(ast.parse(bound.expression.strip(), mode="eval")), bound.line)
+            refuse(loaded(parsed(bound.expression.strip(), "eval")), bound.line)

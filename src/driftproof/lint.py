@@ -136,4 +136,5 @@ def _is_free(number: Number) -> bool:
         return True
     if not number.is_integer or number.text.endswith("%"):
         return False
-    return abs(number.value) < _SMALL or (number.text.isdigit() and int(number.text) in _YEARS)
+    is_year = number.text.isdigit() and number.value in _YEARS
+    return is_year or abs(number.value) < _SMALL

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 import ast
+from typing import Literal, overload
 
+_DEEPEST = 300
+"""Levels of syntax; at three times as many Python gives up, and nobody reads a tenth of it."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)
 _ORDER = {"generators": 0, "iter": 1, "value": 1, "target": 2, "targets": 2}
 """What Python evaluates first in a node; all else comes after, in the order of its fields."""
+
+
+class TooDeepError(SyntaxError):
+    """Code that nests its expressions or statements too deeply to be looked at."""
+
+
+@overload
+def parsed(code: str, mode: Literal["exec"] = "exec") -> ast.Module: ...
+@overload
+def parsed(code: str, mode: Literal["eval"]) -> ast.Expression: ...
+def parsed(code: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
+    """Return the syntax tree of `code`.
+
+    Raises:
+        SyntaxError: It is not Python.
+        TooDeepError: It nests too deeply, which is a SyntaxError as well.
+    """
+    try:
+        tree = ast.parse(code, mode=mode)
+    except (MemoryError, RecursionError):
+        raise TooDeepError from None
+    except ValueError as error:  # a NUL, to Python 3.11
+        raise SyntaxError(str(error)) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return tree
+    raise TooDeepError
 
 
 def loaded(tree: ast.AST) -> set[str]:

@@ -11,6 +11,7 @@ _LOOKUP = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_
 _CHANGES = ("os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.utime")
 _LISTINGS = ("os.listdir", "os.scandir")
 _LINKS = ("os.link", "os.symlink")
+_NETWORK = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto")
 
 
 def digest(path: str) -> str:
@@ -42,7 +43,7 @@ class _Environment(os._Environ):
 
 
 class Observer:
-    """Collects what a page reads; refuses that its blocks write into the project.
+    """Collects what a page reads; refuses that its blocks change the project or use a network.
 
     Attributes:
         variables: Environment variables that the page or the project's modules asked for.
@@ -96,6 +97,8 @@ class Observer:
                 self._refuse(path)
             elif isinstance(path, str | bytes | os.PathLike):
                 self._note(os.path.realpath(os.fsdecode(path)))
+        elif event in _NETWORK:
+            _refuse_network(event, arguments)
         elif event in _LISTINGS and isinstance(arguments[0], str | bytes | os.PathLike):
             caller = sys._getframe(1).f_code.co_filename
             if not caller.startswith("<frozen importlib"):  # which looks for modules
@@ -120,3 +123,10 @@ class Observer:
             self._digests[path] = digest(path)
         finally:
             self._reading = False
+
+
+def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
+    """Raise unless the socket is one between processes of this machine."""
+    if event != "socket.getaddrinfo" and not isinstance(arguments[1], tuple):
+        return  # a path, or the name of an abstract one
+    raise PermissionError("a block cannot use a network: the book has to build without one")

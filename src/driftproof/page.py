@@ -9,7 +9,7 @@ from pathlib import Path
 
 from driftproof.compare import Tolerance
 from driftproof.fences import Fence
-from driftproof.names import literals, loaded, stored
+from driftproof.names import TooDeepError, literals, loaded, parsed, stored
 from driftproof.options import Options
 from driftproof.problem import Problem
 
@@ -110,9 +110,20 @@ class Block:
     def tree(self) -> ast.Module | None:
         """The syntax tree, or None where the code is not Python."""
         try:
-            return ast.parse(self.code)
+            return parsed(self.code)
         except SyntaxError:
             return None
+
+    @cached_property
+    def is_too_deep(self) -> bool:
+        """Whether the code nests too deeply to be looked at."""
+        try:
+            parsed(self.code)
+        except TooDeepError:
+            return True
+        except SyntaxError:
+            return False
+        return False
 
 
 @dataclass(frozen=True)
@@ -181,7 +192,7 @@ class Page:
         It is the last one that assigns a name of it; of an expression without such names, the last
         that writes out its numbers, or else the last of all, after which it is evaluated.
         """
-        tree = ast.parse(expression.strip(), mode="eval")
+        tree = parsed(expression.strip(), "eval")
         names, numbers = loaded(tree), literals(tree)
         backwards = self.running[::-1]
         assigning = (block for block in backwards if names & block.assigned)

@@ -6,6 +6,7 @@ clean state. One thread here reads one page's pipes and kills the page at its de
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import re
@@ -16,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
@@ -24,6 +25,7 @@ from typing import Any
 
 from driftproof import family
 from driftproof.config import Config
+from driftproof.confine import visible
 from driftproof.figures import Figure
 from driftproof.page import Block, Page
 from driftproof.worker import Failure, Job, Step, run_page
@@ -31,6 +33,7 @@ from driftproof.worker import Failure, Job, Step, run_page
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u2028\u2029]")
 _STDERR_KEPT = 4000
+_LARGEST_MESSAGE = 100_000_000
 _START = 120.0
 """Seconds for what happens once before any block: what is preloaded may import for long."""
 _start_lock = threading.Lock()
@@ -70,7 +73,9 @@ def environment(config: Config, device: str) -> dict[str, str]:
     """Return the environment variables of a page's process."""
     chosen = {config.device_variable: device} if device else {}
     with _start_lock:  # while it is held, other variables may be set here
-        return {**os.environ, **config.environment, **chosen}
+        command = dict(os.environ)
+    allowed = (config.device_variable, *config.variables)
+    return {**visible(command, allowed), **config.environment, **chosen}
 
 
 def steps_here(page: Page, device: str) -> list[Block]:
@@ -87,6 +92,7 @@ def run(config: Config, page: Page, expressions: list[str], device: str = "") ->
         source=config.source,
         clean_state=config.clean_state,
         environment=environment(config, device),
+        device=device,
         steps=tuple(
             Step(b.number, b.code, b.file, b.first, str(b.options.get("raises", "")))
             for b in blocks
@@ -112,7 +118,7 @@ class _Reader:
         self.blocks = {block.number: block for block in blocks}
         self.run = Run()
         self.current: Block | None = None
-        self.printed, self.complained = bytearray(), bytearray()
+        self.printed, self.complained, self.told = bytearray(), bytearray(), bytearray()
 
     def read(self, job: Job, folder: str) -> Run:
         context = multiprocessing.get_context("forkserver")
@@ -120,7 +126,7 @@ class _Reader:
         out, out_w = context.Pipe(duplex=False)
         err, err_w = context.Pipe(duplex=False)
         process = context.Process(target=run_page, args=(job, folder, control_w, out_w, err_w))
-        with _start_lock, _bare_main(), _variables(self.config.environment):
+        with _start_lock, _bare_main(), _variables(job.environment):
             forkserver.set_forkserver_preload(
                 [*self.config.preload, "driftproof.worker", "driftproof.adopt"]
             )
@@ -130,8 +136,8 @@ class _Reader:
             _running[pid] = self.path
         for end in (control_w, out_w, err_w):
             end.close()
-        os.set_blocking(out.fileno(), False)
-        os.set_blocking(err.fileno(), False)
+        for end in (control, out, err):
+            os.set_blocking(end.fileno(), False)
         with selectors.DefaultSelector() as selector:
             for pipe in (control, out, err):
                 selector.register(pipe, selectors.EVENT_READ)
@@ -139,6 +145,8 @@ class _Reader:
                 self._follow(selector, control, out, err)
             except (EOFError, ConnectionError):
                 pass  # its process has ended; how is asked below
+            except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
+                self._stop("Interfered", "the block wrote into the pipe through which it is run")
             finally:
                 _kill(pid)
                 process.join()
@@ -171,14 +179,15 @@ class _Reader:
             self._drain(err, self.complained)
             del self.complained[:-_STDERR_KEPT]
             if control in ready:
-                message = control.recv()
+                lines = self._lines(control)
                 self._drain(out, self.printed)  # what it wrote last
                 self._drain(err, self.complained)
-                self._handle(*message)
-                if message[0] in ("ready", "end") and self.run.failure is None:
-                    self.printed.clear()
-                    self.complained.clear()
-                    control.send(None)
+                for what, *content in map(json.loads, lines):
+                    self._handle(what, *content)
+                    if what in ("ready", "end") and self.run.failure is None:
+                        self.printed.clear()
+                        self.complained.clear()
+                        os.write(control.fileno(), b"\n")
             elif left <= 0:
                 self._stop("Deadline", f"the block did not end within {limit:g} s")
             if len(self.printed) > self.config.max_output:
@@ -194,21 +203,26 @@ class _Reader:
     def _handle(self, what: str, *content: Any) -> None:
         if what == "ready":
             self.ready = True
-            self.run.failure = content[0]
+            self.run.failure = _failure(content[0]) if content[0] else None
         elif what == "start":
             self.current = self.blocks[content[0]]
         elif what == "end":
-            number, failure, figure, self.run.seconds[number] = content
+            number, failure, figure, seconds = content
+            if self.current is None or number != self.current.number:
+                raise ValueError(number)
+            self.run.seconds[number] = float(seconds)
             self.run.outputs[number] = clean(self.printed.decode("utf-8", "replace"))
             if figure is not None:
-                self.run.figures[number] = figure
+                self.run.figures[number] = Figure(**{n: str(text) for n, text in figure.items()})
             if failure is not None:
-                self.run.failure, self.run.failed = failure, number
+                self.run.failure, self.run.failed = _failure(failure), number
             self.current = None
         elif what == "values":
-            self.run.values = content[0]
+            self.run.values = {text: _value(value) for text, value in content[0].items()}
         elif what == "seen":
-            self.run.files, self.run.modules, self.run.variables = content
+            files, modules, variables = content
+            self.run.files = {str(path): str(digest) for path, digest in files.items()}
+            self.run.modules, self.run.variables = [*map(str, modules)], [*map(str, variables)]
             self.done = True
         self.began = time.monotonic()
 
@@ -219,6 +233,18 @@ class _Reader:
         else:
             self.run.failure = Failure(kind, message, block.file, block.first)
             self.run.failed = block.number
+
+    def _lines(self, control: Connection) -> list[bytes]:
+        """Return the messages that have arrived whole; never wait for the rest of one."""
+        with suppress(BlockingIOError):
+            while chunk := os.read(control.fileno(), 65536):
+                self.told += chunk
+                if len(self.told) > _LARGEST_MESSAGE:
+                    raise ValueError("too long")
+            if b"\n" not in self.told:
+                raise EOFError
+        *lines, self.told = self.told.split(b"\n")
+        return [bytes(line) for line in lines]
 
     def _drain(self, pipe: Connection, into: bytearray) -> None:
         while len(into) <= self.config.max_output:
@@ -246,9 +272,21 @@ def clean(text: str) -> str:
 
 def _how_it_ended(exitcode: int | None) -> tuple[str, str]:
     if exitcode is not None and exitcode < 0:
-        name = signal.Signals(-exitcode).name
+        known = {number.value: number.name for number in signal.Signals}
+        name = known.get(-exitcode, f"signal {-exitcode}")
         return "Killed", f"the block's process was killed by {name}"
     return "Exited", f"the block ended its process with status {exitcode}"
+
+
+def _failure(data: dict[str, Any]) -> Failure:
+    kind, message, file, line, frames = (
+        data[name] for name in ("kind", "message", "file", "line", "frames")
+    )
+    return Failure(str(kind), str(message), str(file), int(line), tuple(map(str, frames)))
+
+
+def _value(data: Any) -> bool | int | float | str | Failure:
+    return data if isinstance(data, bool | int | float | str) else _failure(data)
 
 
 def _kill(pid: int) -> None:
@@ -273,15 +311,19 @@ def _bare_main() -> Generator[None]:
 
 @contextmanager
 def _variables(wanted: dict[str, str]) -> Generator[None]:
-    """Set variables while the fork server may start; its hash seed is that of every page."""
-    wanted = {**wanted, "PYTHONHASHSEED": "0"}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    """Have these variables only while the fork server may start: what it has, every page can read.
+
+    Its hash seed is that of every page.
+    """
+    before = dict(os.environ)
+    _replace_variables({**wanted, "PYTHONHASHSEED": "0"})
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        _replace_variables(before)
+
+
+def _replace_variables(wanted: dict[str, str]) -> None:
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    os.environ.update(wanted)

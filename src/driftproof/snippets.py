@@ -11,6 +11,8 @@ from driftproof.options import OptionError, parse_header
 from driftproof.page import Page
 from driftproof.problem import Problem
 
+_LONGEST = 20_000
+"""Characters of a line: what searches it may take the square of their number in steps."""
 INCLUDE = re.compile(r"^\s*-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
 _REGION = re.compile(r"^\s*# --8<-- \[(start|end): *([\w-]+)\]\s*$")
 
@@ -21,6 +23,19 @@ def read_lines(path: Path) -> list[str]:
     A byte order mark is dropped.
     """
     return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+
+
+def unreadable(lines: list[str]) -> tuple[str, int, str, str] | None:
+    """Return why lines cannot be taken for a page: code, line from 1, message and hint."""
+    for i, text in enumerate(lines, 1):
+        if "\r" in text:
+            return "encoding", i, "a carriage return stands alone", "end lines with LF or CR LF"
+        if "\0" in text:
+            return "encoding", i, "a NUL character is in this line", "delete it"
+        if len(text) > _LONGEST:
+            message = f"this line has {len(text):,} characters; at most {_LONGEST:,} are read"
+            return "long-line", i, message, "break it, or keep its content in a file"
+    return None
 
 
 def read_region(config: Config, file: str) -> tuple[str, str, int] | str:
@@ -49,9 +64,14 @@ def _read(config: Config, name: str) -> tuple[Path, list[str]] | str:
     if not path.is_relative_to(folder) or not path.is_file():
         return f"there is no {config.snippets}/{name}"
     try:
-        return path, read_lines(path)
+        lines = read_lines(path)
     except UnicodeDecodeError:
         return f"{config.snippets}/{name} is not UTF-8"
+    except OSError as error:
+        return f"{config.snippets}/{name} cannot be read: {error.strerror}"
+    if wrong := unreadable(lines):
+        return f"{config.snippets}/{name}:{wrong[1]}: {wrong[2]}"
+    return path, lines
 
 
 def read_includes(config: Config, page: Page) -> None:
@@ -84,7 +104,11 @@ def _include(
         return
     path, lines = found
     file = config.relative(path)
-    fences, broken = find_fences(lines)
+    try:
+        fences, broken = find_fences(lines)
+    except RecursionError:
+        problem(f"{file} nests too deeply to be read", "use fewer levels")
+        return
     bad = [fence.start for fence in broken]
     bad += [fence.start for fence in fences if fence.live and not _is_plain(fence.header)]
     if bad:

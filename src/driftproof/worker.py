@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import dataclasses
 import importlib
 import io
+import json
 import linecache
 import os
 import random
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -24,9 +27,12 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from driftproof import family, figures
+from driftproof.confine import confine
 from driftproof.observe import Observer
 
 _IONBF = 2
+_as_json = json.JSONEncoder(default=dataclasses.asdict).encode
+"""Bound before a page may put another in its place."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Job:
         source: The folder put on `sys.path`.
         clean_state: `module:function` called before the first block, or "".
         environment: All its environment variables.
+        device: The device that the run was asked for, or "".
         steps: Its blocks in order.
         expressions: Evaluated after the last block.
     """
@@ -59,6 +66,7 @@ class Job:
     source: str
     clean_state: str
     environment: dict[str, str]
+    device: str
     steps: tuple[Step, ...]
     expressions: tuple[str, ...]
 
@@ -89,6 +97,7 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
     os.environ.clear()
     os.environ.update(job.environment)
     _enter(job, folder)
+    confine(folder, limits_memory=not job.device)
     observer = Observer(job.root)
     observer.start()
     failure = None
@@ -99,8 +108,8 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
             getattr(importlib.import_module(module), name)()
     except BaseException as error:
         failure = _failure(error, job, "pyproject.toml", 1)
-    control.send(("ready", failure))
-    control.recv()
+    _tell(control, "ready", failure)
+    os.read(control.fileno(), 1)
     if failure is None:
         _run(job, control, observer)
     os._exit(0)
@@ -111,16 +120,22 @@ def _run(job: Job, control: Connection, observer: Observer) -> None:
     main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
     for step in job.steps:
-        control.send(("start", step.number))
+        _tell(control, "start", step.number)
         began = time.process_time()
         failure, figure = _run_step(job, step, main.__dict__)
-        control.send(("end", step.number, failure, figure, time.process_time() - began))
-        control.recv()  # what the next block prints must not be read as this one's
+        _tell(control, "end", step.number, failure, figure, time.process_time() - began)
+        os.read(control.fileno(), 1)  # what the next block prints must not be read as this one's
         if failure is not None:
             return
     values = {text: _evaluate(text, main.__dict__) for text in job.expressions}
-    control.send(("values", values))
-    control.send(("seen", observer.files(), observer.modules(), sorted(observer.variables)))
+    _tell(control, "values", values)
+    _tell(control, "seen", observer.files(), observer.modules(), sorted(observer.variables))
+
+
+def _tell(control: Connection, *message: Any) -> None:
+    """Send a message as a line of JSON: whatever a page writes there, reading it runs nothing."""
+    with open(control.fileno(), "wb", closefd=False) as pipe:
+        pipe.write(_as_json(message).encode() + b"\n")
 
 
 def _run_step(job: Job, step: Step, namespace: dict[str, Any]) -> tuple[Failure | None, Any]:
@@ -161,11 +176,13 @@ def _evaluate(text: str, namespace: dict[str, Any]) -> Any:
     try:
         value = eval(text.strip(), namespace)
         value = value.item() if hasattr(value, "item") else value
+        for kind in (bool, int, float, str):
+            if isinstance(value, kind):
+                plain = kind(value)  # what the page made of it stays here
+                str(plain)  # Python refuses to write an integer of more than 4300 digits
+                return plain
     except BaseException as error:
         return Failure(type(error).__name__, _text(error), "", 0)
-    for kind in (bool, int, float, str):
-        if isinstance(value, kind):
-            return kind(value)  # what the page made of it stays here
     return Failure("TypeError", f"it is a {type(value).__name__}, not a number or text", "", 0)
 
 
@@ -205,7 +222,11 @@ def _own(filename: str, job: Job) -> str:
 
 def _enter(job: Job, folder: str) -> None:
     """Work in an empty folder from which the project can be read."""
-    os.chdir(folder)
+    for name in ("page", "temporary"):
+        os.mkdir(os.path.join(folder, name))
+    os.environ["TMPDIR"] = os.path.join(folder, "temporary")
+    tempfile.tempdir = None
+    os.chdir(os.path.join(folder, "page"))
     for name in job.links:
         if os.path.isdir(os.path.join(job.root, name)) and not os.path.lexists(name):
             os.makedirs(os.path.dirname(name) or ".", exist_ok=True)

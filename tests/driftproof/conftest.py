@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,14 @@ def _as_from_a_terminal() -> Iterator[None]:
 def new_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Project]:
     """Make a project that several tests share."""
     return lambda: Project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="session")
+def new_outside() -> Iterator[Callable[[], Path]]:
+    """Make a folder in which pages can leave a trace: shared memory stays open to them."""
+    shared = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        yield lambda: Path(tempfile.mkdtemp(dir=folder))
 
 
 @pytest.fixture

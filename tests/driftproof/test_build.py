@@ -84,11 +84,11 @@ def test_a_failed_build_says_how_many_blocks_ran(failed, flags):
 
 
 @pytest.fixture(scope="module")
-def built(new_project):
+def built(new_project, new_outside):
     """Two builds of a book that holds: what they said, the book, and how often its block ran."""
     book = new_project()
     book.add_site()
-    count = new_project().root / "count"
+    count = new_outside() / "count"
     book.write("docs/index.md", good(count))
     return [build(book, "--strict"), build(book)], book, count
 
@@ -114,10 +114,10 @@ def test_no_page_holds_a_local_path(built):
         assert b"driftproof-serve.js" not in text
 
 
-def test_a_cold_and_a_warm_build_give_the_same_page(new_project):
+def test_a_cold_and_a_warm_build_give_the_same_page(new_project, new_outside):
     book = new_project()
     book.add_site()
-    book.write("docs/index.md", good(new_project().root / "count"))
+    book.write("docs/index.md", good(new_outside() / "count"))
     pages = []
     for _ in range(2):
         assert 0 == build(book, "-q").returncode
@@ -235,9 +235,9 @@ def test_settings_that_disagree_fail_the_build(new_project):
     assert "pyproject.toml has docs" in result.stdout
 
 
-def test_fences_in_docstrings_and_nested_conversions_never_run(new_project):
+def test_fences_in_docstrings_and_nested_conversions_never_run(new_project, new_outside):
     book = new_project()
-    count = new_project().root / "count"
+    count = new_outside() / "count"
     book.add_site()
     settings = book.read("mkdocs.yml").replace(
         "  - driftproof\n",
@@ -261,10 +261,10 @@ def test_fences_in_docstrings_and_nested_conversions_never_run(new_project):
     assert "<span class=\"s1\">'docstring '</span>" in book.read("site/index.html")
 
 
-def test_two_builds_at_once_give_the_same_site(new_project):
+def test_two_builds_at_once_give_the_same_site(new_project, new_outside):
     book = new_project()
     book.add_site()
-    book.write("docs/index.md", good(new_project().root / "count"))
+    book.write("docs/index.md", good(new_outside() / "count"))
     results = {}
     threads = [
         threading.Thread(target=lambda d=d: results.update({d: build(book, "-q", "-d", d)}))

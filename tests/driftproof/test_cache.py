@@ -39,7 +39,7 @@ snippet says 26
 def book(project, monkeypatch):
     """A page that depends on all that a page can depend on, another that does not; both kept."""
     monkeypatch.delenv("BOOK_FLAG", raising=False)
-    project.configure(clean_state="state:clean")
+    project.configure(clean_state="state:clean", variables=["BOOK_*"])
     project.write("src/state.py", "def clean():\n    pass\n")
     project.write("src/constants.py", "FACTOR = 0.9\n")
     project.write(
@@ -154,7 +154,7 @@ def test_a_file_that_joins_a_listed_folder_runs_its_page(book):
     ids=["preload", "clean-state", "max-output", "environment", "timeout"],
 )
 def test_a_setting_that_pages_can_see_runs_them(book, settings, expected):
-    book.configure(**settings)
+    book.configure(variables=["BOOK_*"], **settings)
     assert expected == ran(book)
 
 
@@ -235,8 +235,8 @@ def test_a_run_whose_expression_fails_is_not_kept(book):
     assert ["docs/other.md"] == ran(book)
 
 
-def test_a_module_edited_while_its_page_runs_runs_it_again(book, tmp_path_factory):
-    gate = tmp_path_factory.mktemp("gate")
+def test_a_module_edited_while_its_page_runs_runs_it_again(book, new_outside):
+    gate = new_outside()
     code = f"""\
 import constants, os, time
 open({str(gate / "imported")!r}, "w").close()
@@ -323,7 +323,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("stand_in", [".driftproof", ".driftproof/runs"])
 def test_a_cache_that_cannot_be_written_is_said_and_harmless(book, stand_in):
-    book.configure(clean_state="state:clean", cache="blocked")
+    book.configure(clean_state="state:clean", variables=["BOOK_*"], cache="blocked")
     (book.root / stand_in.replace(".driftproof", "blocked")).parent.mkdir(exist_ok=True)
     (book.root / stand_in.replace(".driftproof", "blocked")).write_text("a file")
     report = book.check()

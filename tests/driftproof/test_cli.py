@@ -204,9 +204,10 @@ def test_recording_a_page_with_a_failing_block_leaves_it_and_says_why(book, caps
 
 
 @pytest.fixture
-def stoppable(project, tmp_path_factory):
+def stoppable(project, new_outside):
     """A check that is under way, of a page that waits with a process of its own, and a gate."""
-    gate = tmp_path_factory.mktemp("outside")
+    gate = new_outside()
+    project.configure(variables=["MARK"])
     project.write("docs/holds.md", HOLDS)
     project.write(
         "docs/slow.md",
@@ -299,6 +300,7 @@ assert ratio > 5
 def measured(book, capsys, monkeypatch):
     """A recorded measurement."""
     monkeypatch.delenv("BOOK_RATIO", raising=False)
+    book.configure(variables=["BOOK_*"])
     book.write("docs/measured.md", MEASURED)
     assert 0 == call(capsys, "record", "measured")[0]
     assert 0 == call(capsys, "check")[0]

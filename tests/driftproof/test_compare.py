@@ -5,7 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from driftproof.compare import EXACT, Difference, Tolerance, compare, remarks
@@ -212,3 +212,100 @@ def test_no_comparison_takes_quadratic_time(unit):
     compare(text + "\n0.5", text + "\n0.6")
     compare(text + "\n0.5", text + unit)
     assert time.process_time() - started < 5
+
+
+# Any change of a text is drift: what was changed is known here, so no verdict is taken on trust.
+
+
+WORDS = st.sampled_from(["loss", "gate", "nan", "inf", "step", "a-b", "torch 2.1", "[", "]", "|"])
+DIGITS = st.from_regex(
+    r"[-+−]?(0|[1-9][0-9]{0,5})(\.[0-9]{1,6})?(e[-+][0-9]{2})?%?", fullmatch=True
+)
+TEXTS = st.lists(
+    st.lists(st.one_of(WORDS, DIGITS), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=4
+).map("\n".join)
+
+
+@given(TEXTS, st.data())
+def test_a_changed_digit_is_drift(text, data):
+    places = [i for i, character in enumerate(text) if character in "0123456789"]
+    assume(places)
+    at = data.draw(st.sampled_from(places))
+    digit = data.draw(st.sampled_from(sorted(set("0123456789") - {text[at]})))
+    changed = text[:at] + digit + text[at + 1 :]
+    assert compare(text, changed), changed
+    assert compare(changed, text), changed
+
+
+@given(TEXTS, st.data())
+def test_a_changed_sign_point_or_exponent_is_drift(text, data):
+    places = [
+        (m.start(), m.end())
+        for m in re.finditer(r"[-−](?=[0-9])|(?<=[0-9])[.e%](?=[-+0-9]|)", text)
+    ]
+    assume(places)
+    start, end = data.draw(st.sampled_from(places))
+    changed = text[:start] + text[end:]
+    assert compare(text, changed), changed
+    assert compare(changed, text), changed
+
+
+@given(TEXTS, st.data())
+def test_a_word_or_number_more_or_less_is_drift(text, data):
+    parts = re.split(r"([ \n])", text)
+    at = 2 * data.draw(st.integers(0, len(parts) // 2))
+    assume(parts[at] not in ("[", "]"))  # at the end of a line, brackets are compared as well
+    fewer = "".join(parts[:at] + parts[at + 2 :])
+    assert compare(text, fewer), fewer
+    assert compare(fewer, text), fewer
+
+
+@given(TEXTS, st.data())
+def test_two_parts_in_another_order_are_drift(text, data):
+    parts = re.split(r"([ \n])", text)
+    first, second = (2 * data.draw(st.integers(0, len(parts) // 2)) for _ in range(2))
+    assume(parts[first] != parts[second])
+    parts[first], parts[second] = parts[second], parts[first]
+    assert compare(text, "".join(parts)), parts
+
+
+@given(
+    DIGITS.filter(lambda text: "." in text),
+    DIGITS.filter(lambda text: "." in text),
+    st.floats(1e-9, 0.5),
+)
+def test_a_tolerance_accepts_what_it_covers_and_nothing_else(recorded, got, rtol):
+    a, b = (Decimal(text.replace("−", "-").rstrip("%")) for text in (recorded, got))
+    covered = abs(a - b) <= Decimal(repr(rtol)) * max(abs(a), abs(b))
+    same_kind = recorded.endswith("%") == got.endswith("%")
+    assert (covered and same_kind) == (not compare(recorded, got, Tolerance(rtol=rtol)))
+
+
+@given(TEXTS, st.floats(0.001, 0.5))
+def test_a_tolerance_never_accepts_another_word_or_integer(text, rtol):
+    tolerance = Tolerance(rtol=rtol, atol=rtol)
+    assert compare(text, f"{text} more", tolerance)
+    assert compare(f"{text}\n7 rows", f"{text}\n8 rows", tolerance)
+    assert compare(f"{text}\ngate on", f"{text}\ngate off", tolerance)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_two_texts_are_compared_and_agree_only_as_numbers_and_words(recorded, got):
+    if not compare(recorded, got):
+        blank = str.maketrans("", "", "".join({c for c in recorded + got if c.isspace()}))
+        assert recorded.translate(blank).replace("−", "-") == got.translate(blank).replace("−", "-")
+
+
+@pytest.mark.parametrize(
+    "part", ["1", "1 ", "1,", "1,000,", "1.", "1e", "-", "[", "a-", "$", "_{", "1:2"]
+)
+def test_comparing_takes_time_in_proportion_to_the_text(part):
+    def seconds(length):
+        text = part * (length // len(part))
+        began = time.process_time()
+        compare(text, text + "x")
+        return time.process_time() - began
+
+    seconds(1000)
+    assert seconds(100_000) < 10

@@ -101,10 +101,10 @@ raise SystemError
 
 
 @pytest.fixture(scope="module")
-def held(new_project):
+def held(new_project, new_outside):
     """A book that holds, its tests, build and list, and how often its blocks ran."""
     book = new_project()
-    count = new_project().root / "count"
+    count = new_outside() / "count"
     book.add_site()
     book.write("docs/index.md", BOOK.format(count=str(count)))
     book.write("docs/prose.md", "# Prose\n\nNo block at all.\n")

@@ -113,8 +113,8 @@ def test_an_exception_that_cannot_say_what_it_is_is_reported(project):
     assert ("Mute", 6) == (result.failure.kind, result.failure.line)
 
 
-def test_a_block_runs_once_also_when_it_raises_type_error(project, tmp_path_factory):
-    count = tmp_path_factory.mktemp("outside") / "count"
+def test_a_block_runs_once_also_when_it_raises_type_error(project, new_outside):
+    count = new_outside() / "count"
     run(project, f"open({str(count)!r}, 'a').write('once ')\nlen(26)")
     assert "once " == count.read_text()
 

@@ -135,14 +135,15 @@ def processes(mark):
 
 
 @pytest.fixture(scope="module")
-def outside(tmp_path_factory):
-    return tmp_path_factory.mktemp("outside")
+def outside(new_outside):
+    return new_outside()
 
 
 @pytest.fixture(scope="module")
 def served(new_project, outside):
     """A served book of three pages, of which one waits for a gate to be opened."""
     book = new_project()
+    book.configure(variables=["MARK"])
     book.add_site()
     book.write("saves.py", SAVES.format(save=str(outside / "save")))
     book.write("mkdocs.yml", book.read("mkdocs.yml") + "hooks: [saves.py]\n")
