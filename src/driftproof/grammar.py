@@ -26,7 +26,7 @@ def parse_page(config: Config, path: str) -> Page:
         lines = read_lines(config.root / path)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        message, hint = f"not UTF-8: {error.reason}", "save the file as UTF-8"
+        message, hint = f"not UTF-8: {error.reason}", "save it as UTF-8"
         return Page(path, [], problems=[Problem("encoding", path, line, message, hint)])
     except OSError as error:
         message, hint = f"cannot be read: {error.strerror}", "see to it that it is a readable file"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 _DEEPEST = 300
 """Levels of syntax; at three times as many Python gives up, and nobody reads a tenth of it."""
@@ -30,7 +30,7 @@ def parsed(code: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | as
         TooDeepError: It nests too deeply, which is a SyntaxError as well.
     """
     try:
-        tree = ast.parse(code, mode=mode)
+        tree: Any = ast.parse(code, mode=mode)
     except (MemoryError, RecursionError):
         raise TooDeepError from None
     except ValueError as error:  # a NUL, to Python 3.11

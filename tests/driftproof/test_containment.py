@@ -294,3 +294,50 @@ def test_a_page_that_changes_the_worker_changes_it_for_itself(project):
     project.write("docs/other.md", "```python\nprint(4)\n```\n\n```output\n5\n```\n")
     (problem,) = project.check("docs/other.md").problems
     assert "drift" == problem.code
+
+
+# What docs/contributing/containment.md says is not contained.
+
+
+def test_a_page_reads_what_its_user_can_read(project, tmp_path_factory):
+    secret = tmp_path_factory.mktemp("elsewhere") / "key"
+    secret.write_text("hunter2")
+    assert "hunter2" == printed(project, f"print(open({str(secret)!r}).read())")
+
+
+def test_a_page_that_prints_a_constant_agrees_with_its_record(project):
+    project.write("docs/page.md", "```python\nprint('0.93')\n```\n\n```output\n0.93\n```\n")
+    assert [] == project.check().problems
+
+
+def test_a_command_of_a_page_sends_datagrams(project):
+    with socket.socket(type=socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.settimeout(20)
+        port = listening.getsockname()[1]
+        send = f"import socket; socket.socket(type=2).sendto(b'out', ('127.0.0.1', {port}))"
+        run(project, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {send!r}])")
+        assert b"out" == listening.recv(10)
+
+
+def test_a_page_writes_many_files(project):
+    code = """\
+import os
+for name in "ab":
+    with open(name, "wb") as file:
+        file.truncate(2**30)
+print(sum(os.stat(name).st_size for name in "ab") > 2**30)"""
+    assert "True" == printed(project, code)
+
+
+def test_a_command_of_a_page_changes_the_mode_of_a_file(project):
+    project.write("docs/kept.md", "kept")
+    run(project, "import subprocess\nsubprocess.run(['chmod', '600', 'docs/kept.md'])")
+    assert 0o600 == (project.root / "docs/kept.md").stat().st_mode & 0o777
+
+
+@on_linux
+def test_shared_memory_stays_open(project, new_outside):
+    trace = new_outside() / "trace"
+    run(project, f"open({str(trace)!r}, 'w')")
+    assert trace.exists()
