@@ -98,12 +98,14 @@ def test_a_page_brought_in_by_a_click_breaks_no_rule(visit: Visit, width: int, s
         page.evaluate(
             """address => {
               const link = document.createElement("a");
+              link.id = "way";
               link.href = link.textContent = address;
               document.querySelector("article").append(link);
               link.click();
             }""",
             f"/{path}",
         )
+        page.locator("#way").wait_for(state="detached")  # with the article that it stood in
         page.wait_for_url(f"**/{path}")
         page.wait_for_load_state("networkidle")
         assert page.evaluate("window.stayed"), path
