@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from driftproof import report as write
+from driftproof.browser import steps
 from driftproof.check import check
 from driftproof.config import Config, load
 from driftproof.grammar import parse_page
@@ -126,8 +127,11 @@ def _list(config: Config, paths: list[str] | None, options: argparse.Namespace) 
             "runs": block.runs,
             "output": bool(block.output),
             "reason": block.options.get("reason", ""),
+            "browser": not kept.get(block.number, "does not run"),
+            "obstacle": kept.get(block.number, ""),
         }
         for page in pages
+        for kept in [{s.block.number: s.obstacle for s in steps(page, config.browser)}]
         for block in page.blocks
     ]
     if options.json:
@@ -135,9 +139,13 @@ def _list(config: Config, paths: list[str] | None, options: argparse.Namespace) 
     else:
         for block in blocks:
             how = "runs" if block["runs"] else f"shown only: {block['reason']}"
+            if config.browser and block["runs"]:
+                how += ", in a browser too" if block["browser"] else f" ({block['obstacle']})"
             print(f"{block['page']}:{block['line']}  {block['anchor']}  {how}")
         runs = sum(bool(block["runs"]) for block in blocks)
-        print(f"{len(blocks)} blocks, {runs} run, {len(blocks) - runs} shown only")
+        too = sum(bool(block["browser"]) for block in blocks)
+        browser = f", {too} in a browser too" if config.browser else ""
+        print(f"{len(blocks)} blocks, {runs} run{browser}, {len(blocks) - runs} shown only")
     problems = [problem for page in pages for problem in page.problems]
     for problem in problems:
         print(problem, file=sys.stderr)

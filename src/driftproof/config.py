@@ -31,6 +31,7 @@ class Config:
         examples: Pages whose prose holds numbers as examples, which need not be bound.
         notebooks: Patterns of the pages that are published as notebooks too.
         online_only: Patterns of the pages that stay out of the book as one document.
+        browser: Modules that a block may import to run in a reader's browser.
         card_font: The font in which cards and the cover are set, "" for one that comes along.
         timeout: Seconds a block may take, unless it says otherwise.
         max_output: Bytes a block may print.
@@ -50,6 +51,7 @@ class Config:
     examples: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
     online_only: tuple[str, ...] = ()
+    browser: tuple[str, ...] = ()
     card_font: str = ""
     timeout: float = 120.0
     max_output: int = 1_000_000

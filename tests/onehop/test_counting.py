@@ -5,7 +5,7 @@ from torch import nn
 from onehop import counting
 from onehop.attention import MultiHeadSelfAttention
 from onehop.cells import LSTMCell
-from onehop.counting import counted_flops, uncounted_operators
+from onehop.counter import counted_flops, uncounted_operators
 
 B, T, D = 2, 16, 8
 
