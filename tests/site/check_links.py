@@ -13,13 +13,19 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 LOADING_ATTRIBUTES = {
+    ("a", "ping"),
     ("audio", "src"),
+    ("body", "background"),
+    ("button", "formaction"),
     ("embed", "src"),
+    ("feimage", "href"),
+    ("form", "action"),
     ("frame", "src"),
     ("iframe", "src"),
     ("image", "href"),
     ("image", "xlink:href"),
     ("img", "src"),
+    ("input", "formaction"),
     ("input", "src"),
     ("object", "data"),
     ("script", "src"),
@@ -75,12 +81,14 @@ class _Reader(HTMLParser):
         relations = set(values.get("rel", "").lower().split())
         if tag == "link" and "canonical" in relations:
             self.document.canonical = values.get("href", "")
+        if tag == "meta" and values.get("http-equiv", "").lower() == "refresh":
+            self._add(line, values.get("content", "").partition("=")[2].strip("'\" "), loads=True)
         for name, value in values.items():
             if (tag, name) in LINKING_ATTRIBUTES:
                 self._add(line, value, loads=tag == "link" and not relations & NAMING_RELATIONS)
             elif (tag, name) in LOADING_ATTRIBUTES:
                 self._add(line, value, loads=True)
-            elif name == "srcset":
+            elif name in {"srcset", "imagesrcset"}:
                 for candidate in value.split(","):
                     self._add(line, candidate.split()[0] if candidate.strip() else "", loads=True)
             elif name in STYLED_ATTRIBUTES:

@@ -1,11 +1,13 @@
 """The link check accepts a sound site and names file, line and link of every bad one."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("check_links.py")
 HOME = """<!doctype html>
 <link rel="canonical" href="https://book.example/one-hop/">
@@ -72,6 +74,13 @@ def test_a_sound_site_passes(site: Path) -> None:
         ('<style>\n@import "https://fonts.example/a.css";</style>', "loaded from another host"),
         ('<p style="background: url(//img.example/a.png)">', "loaded from another host"),
         ('<svg><image xlink:href="https://img.example/a.png"/></svg>', "loaded from another host"),
+        (
+            '<meta http-equiv="refresh" content="0; url=https://a.example/">',
+            "loaded from another host",
+        ),
+        ('<form action="https://a.example/">', "loaded from another host"),
+        ('<link imagesrcset="//a.example/1.png 2x" href="mark.svg">', "loaded from another host"),
+        ('<svg><feImage href="https://img.example/a.png"/></svg>', "loaded from another host"),
         ('<svg><path clip-path="url(#gone)"/></svg>', "no such anchor in page.html: '#gone'"),
     ],
 )
@@ -95,3 +104,12 @@ def test_a_folder_without_pages_fails(tmp_path: Path) -> None:
     result = run_check(tmp_path / "site")
     assert 1 == result.returncode
     assert "no HTML page here" in result.stderr
+
+
+def test_no_script_of_the_book_names_another_host() -> None:
+    scripts = sorted((ROOT / "docs/assets").rglob("*.js"))
+    assert scripts
+    names_no_place = {"http://www.w3.org"}  # a namespace of SVG and MathML
+    for script in scripts:
+        hosts = set(re.findall(r"""(?:https?|wss?):?//[^/"'`\s]+""", script.read_text("utf-8")))
+        assert hosts <= names_no_place, script
