@@ -28,12 +28,25 @@ _PLAIN_TOKEN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>|<span></spa
 _POLICY = re.compile(r"(http-equiv=\"Content-Security-Policy\"[^>]*script-src )[^;\">]*")
 _GEOMETRY = re.compile(r'(?<= )(?:d|x|y|[xy][12]|width|height|transform|points)="[^"]*"')
 _GROUP = re.compile(r"</?g\b[^>]*>")
+_USED_STYLE = re.compile(r'(<use xlink:href="#(\w+)"[^>]*?)( style="[^"]*")')
+# Two lines in a row that differ in nothing but their course.
+_SAME_LINES = re.compile(
+    r'<path d="([^"]*)"((?: clip-path="[^"]*")? style="fill: none; stroke[^"]*")/>'
+    r'\s*<path d="([^"]*)"\2/>'
+)
 _LONG_DECIMAL = re.compile(r"\d+\.\d{2,}(?![\d.])")
 _STYLE_LINK = re.compile(r'\s*<link rel="stylesheet" href="(?![a-z]+:)([^"]*?)assets/[^"]*\.css">')
-_ATTRIBUTE = re.compile(r'\s[\w-]+="([^"]*)"')
+# Classes, ids and values that selectors compare, not sentences.
+_ATTRIBUTE = re.compile(r'\s(?!alt=|aria-|content=|title=)[\w-]+="([^"]*)"')
+_TAG = re.compile(r"<([a-z][\w-]*)")
 _WORD = re.compile(r"[\w-]+")
-# What Material's script could show and this site never does, or its pages would hold the class.
-_ABSENT = re.compile(r"-*md-(annotation|banner|consent|mermaid|status|tab|tag|tooltip|version)")
+# What Material's script could show and this site never does, or its pages would hold the class;
+# and the short classes of coloured code, which pages hold, too.
+_ABSENT = re.compile(
+    r"-*md-(annotation|banner|consent|mermaid|source__|status|tab|tag|tooltip|version)"
+    r"|tabbed-|(black|blue|green|grey|orange|purple)$"
+    r"|(mermaid|note|rtl|\w{1,2})$"
+)
 
 # Material starts the search with the page, and asks for the index at once where a page came over
 # HTTP. These make it do both when the search box is opened; and the index is read for the marks of
@@ -126,9 +139,11 @@ def _strict(html: str) -> str:
 
 
 def _slim_picture(svg: str) -> str:
-    """Return the picture with coordinates in tenths of a point and without idle groups."""
+    """Return the picture in tenths of a point, with what stands twice once."""
     svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
     svg = _GEOMETRY.sub(lambda found: _shorter(found[0]), svg)
+    styles = dict(re.findall(r'<path id="(\w+)" d="[^"]*"( style="[^"]*")', svg))
+    svg = _USED_STYLE.sub(lambda use: use[1] if use[3] == styles.get(use[2]) else use[0], svg)
     idle: list[bool] = []  # of each group that is open: has it no attributes?
 
     def group(tag: re.Match[str]) -> str:
@@ -139,16 +154,20 @@ def _slim_picture(svg: str) -> str:
             return "" if idle[-1] else tag[0]
         return "" if idle.pop() else tag[0]
 
-    return _GROUP.sub(group, svg)
+    svg = _GROUP.sub(group, svg)
+    while (merged := _SAME_LINES.sub(r'<path d="\1\3"\2/>', svg)) != svg:
+        svg = merged
+    return svg
 
 
 def _shorter(attribute: str) -> str:
     rounded = _LONG_DECIMAL.sub(lambda n: f"{float(n[0]):.1f}".rstrip("0").rstrip("."), attribute)
-    return re.sub(r"\s*([A-Zz])\s*", r"\1", rounded) if attribute[:2] == "d=" else rounded
+    return re.sub(r"\s*([A-Zz\"])\s*", r"\1", rounded) if attribute[:2] == "d=" else rounded
 
 
 def used_names(html: str) -> Iterator[str]:
-    """Yield every word that stands in an attribute: classes, ids, values that selectors compare."""
+    """Yield the elements of a page and its classes, ids and other values of attributes."""
+    yield from _TAG.findall(html)
     for value in _ATTRIBUTE.findall(html):
         yield from value.split()
 
@@ -192,12 +211,14 @@ def _selectors(prelude: Iterable[Any]) -> list[str]:
 
 
 def can_match(selector: str, names: set[str]) -> bool:
-    """Say whether all classes, ids and values outside of parentheses are names of the site."""
+    """Say whether all elements, classes, ids and values outside of parentheses are names of it."""
     outside = selector.replace("\\", "")
     while (inner := re.sub(r":[\w-]+\([^()]*\)", "", outside)) != outside:
         outside = inner
-    needed = re.findall(r"[.#]([A-Za-z_][\w-]*)|\[[\w-]+[~|^$*]?=[\"']?([\w-]+)", outside)
-    return all((name or value) in names for name, value in needed)
+    needed = re.findall(
+        r"[.#]([A-Za-z_][\w-]*)|\[[\w-]+[~|^$*]?=[\"']?([\w-]+)|(?:^|[\s>+~])([a-z][\w-]*)", outside
+    )
+    return all("".join(found) in names for found in needed)
 
 
 def _declarations(content: Iterable[Any], read: set[str] | None) -> str:

@@ -72,10 +72,15 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
+def _shown(cell: str) -> str:
+    """Return a cell as HTML: escaped, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(cell))
+
+
 def _table(head: list[str], rows: list[list[str]], aligned: list[str]) -> str:
     def line(row: list[str], tag: str) -> str:
         cells = zip(row, [*aligned, *[""] * len(row)], strict=False)
-        return "".join(f"<{tag}{style}>{escape(cell)}</{tag[:2]}>" for cell, style in cells)
+        return "".join(f"<{tag}{style}>{_shown(cell)}</{tag[:2]}>" for cell, style in cells)
 
     # An empty cell is no header of its column.
     top = re.sub(r'<th scope="col"([^>]*)></th>', r"<td\1></td>", line(head, 'th scope="col"'))

@@ -219,6 +219,12 @@ def test_a_table_shows_its_cells_to_the_letter(project):
     assert "b" not in Text(html, "output-1").tags
 
 
+def test_a_cell_may_hold_code(project):
+    text = "| call |\n|---|\n| `f(<b>)`, g |"
+    page = recorded(project, printing(text)).replace("```output", '```output show="table"')
+    assert "<td><code>f(&lt;b&gt;)</code>, g</td>" in convert(project, page)
+
+
 def test_code_is_shown_to_the_letter(project):
     code = "a = '<b> &amp; *x*'  # <script>\nb = r'$x^{2}$'\n\n\ndef f():\n    return a < 3"
     html = convert(project, f"```python\n{code}\n```\n")

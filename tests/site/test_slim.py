@@ -31,10 +31,12 @@ spec.loader.exec_module(slim)
         ('[data-scheme="gone"]', False),
         (r".md\:kept", False),
         ("p:first-child", True),
+        (".kept > h6:hover", False),
+        ("h6", False),
     ],
 )
 def test_a_rule_is_kept_when_all_its_names_occur(selector: str, matches: bool) -> None:
-    assert matches is slim.can_match(selector, {"kept"})
+    assert matches is slim.can_match(selector, {"kept", "p"})
 
 
 def test_of_a_style_sheet_remains_what_can_be_used() -> None:
@@ -55,7 +57,8 @@ def test_of_a_style_sheet_remains_what_can_be_used() -> None:
 
 def test_a_class_that_only_a_script_gives_keeps_its_rule(tmp_path: Path) -> None:
     files = {
-        "index.html": '<link rel="stylesheet" href="assets/stylesheets/a.css"><p class="still">',
+        "index.html": '<link rel="stylesheet" href="assets/stylesheets/a.css">'
+        '<p class="still" title="gone">',
         "assets/stylesheets/a.css": ".still{top:0}.lively{top:1px}.gone{top:2px}",
         "assets/javascripts/widgets/w.js": 'figure.className = "lively";',
     }
@@ -94,6 +97,24 @@ z
 <g clip-path="url(#c)"><path d="M0 0.1L8 3z" style="opacity: 0.333333"/></g>
 <text x="1">0.12345</text>
 </svg>"""
+    assert expected == slim.slim_page(svg)
+
+
+def test_what_a_picture_says_twice_it_says_once() -> None:
+    svg = """<svg role="img"><defs><path id="m1" d="M 0 0
+" style="stroke: red"/></defs>
+<use xlink:href="#m1" x="1" style="stroke: red"/><use xlink:href="#m1" x="2" style="stroke: blue"/>
+<g><path d="M 0 0
+L 1 1
+" style="fill: none; stroke: red"/></g>
+<g><path d="M 2 2
+L 3 3
+" style="fill: none; stroke: red"/></g>
+<path d="M 4 4" style="fill: none; stroke: blue"/></svg>"""
+    expected = """<svg role="img"><defs><path id="m1" d="M0 0" style="stroke: red"/></defs>
+<use xlink:href="#m1" x="1"/><use xlink:href="#m1" x="2" style="stroke: blue"/>
+<path d="M0 0L1 1M2 2L3 3" style="fill: none; stroke: red"/>
+<path d="M4 4" style="fill: none; stroke: blue"/></svg>"""
     assert expected == slim.slim_page(svg)
 
 

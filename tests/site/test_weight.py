@@ -11,8 +11,7 @@ from .conftest import Server, Visit
 pytestmark = pytest.mark.browser
 
 FIRST_LOAD = 130_000  # bytes as a host sends them: text compressed, fonts as they are
-WITHOUT_SCRIPTS = 80 * 1024
-LONGEST = {"chapters/recurrence-returns/": 88_000, "chapters/reading-with-weights/": 86_000}
+WITHOUT_SCRIPTS = 80_000
 SEARCH_INDEX = 150_000
 REQUESTS = 12
 SHIFT = 0.01
@@ -53,7 +52,7 @@ def test_a_chapter_without_scripts_is_complete_and_lighter(
         page = visit(path, java_script_enabled=False)
         settled(page)
         weight = sum(size for _, size in server.sent)
-        if weight > LONGEST.get(path, WITHOUT_SCRIPTS):
+        if weight > WITHOUT_SCRIPTS:
             too_heavy[path] = weight
         figures = page.locator(".driftproof-figure svg[role=img]")
         assert figures.count() == page.locator(".driftproof-figure").count()
