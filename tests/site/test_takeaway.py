@@ -155,6 +155,18 @@ def test_the_card_of_every_page_is_where_its_head_says(published):
 
 
 @pytest.mark.browser
+def test_the_pdf_is_set_in_the_font_of_the_book(published):
+    import pikepdf
+
+    with pikepdf.open(published[0] / "one-hop.pdf") as pdf:
+        dictionaries = [o for o in pdf.objects if isinstance(o, pikepdf.Dictionary)]
+        descriptors = [d for d in dictionaries if d.get("/Type") == "/FontDescriptor"]
+        names = {str(descriptor.FontName) for descriptor in descriptors}
+    # Chromium counts fonts as it meets them, and has one name for all that come from a file.
+    assert "/AAAAAA+OTS-derived-font" in names
+
+
+@pytest.mark.browser
 def test_the_pdf_is_tagged_outlined_and_in_the_books_language(published, book):
     import pikepdf
 

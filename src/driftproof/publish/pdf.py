@@ -14,7 +14,8 @@ from driftproof.publish.articles import Article, drawing, placed, read_articles
 from driftproof.publish.book import Book, Entry, published_at
 from driftproof.publish.chromium import print_page
 
-_STYLES = re.compile(r"<link\b[^>]*\brel=\"?stylesheet\"?[^>]*>")
+# Fonts with the styles: a style may do without one that comes late.
+_STYLES = re.compile(r"<link\b[^>]*\brel=\"?(?:stylesheet|preload)\"?[^>]*>")
 _PLACE = re.compile(r'<span data-drawing="(\d+)"></span>')
 
 
@@ -38,9 +39,10 @@ def _document(book: Book, site: Path) -> str:
     return (
         f'<!doctype html><html lang="{escape(book.language)}"><head><meta charset="utf-8">'
         f"<title>{escape(book.name)}</title>{styles}<style>{own}</style></head>"
-        '<body data-md-color-scheme="default"><main class="md-typeset">'
+        '<body dir="ltr" data-md-color-scheme="default">'
+        '<main class="md-content"><article class="md-typeset">'
         f"{_cover(book)}{_contents(book)}{''.join(_section(a, book) for a in articles)}"
-        "</main></body></html>"
+        "</article></main></body></html>"
     )
 
 
