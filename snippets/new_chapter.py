@@ -70,6 +70,7 @@ def main(root: Path, slug: str = "", title: str = "") -> int:
     except RefusedError as error:
         print(f"make new: {error}", file=sys.stderr)
         return 1
+    print("recording; where no runs are kept yet, this runs the whole book", flush=True)
     done = record(load(root), [page, *COUNTING])
     for left, problems in done.left.items():
         print(f"left {left} as it is:", *problems, sep="\n", file=sys.stderr)

@@ -139,7 +139,8 @@ def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
     if unknown or _ATTRIBUTE.sub("", attributes).strip() or "value" not in values:
         problem(
             f"<data{attributes}> is not understood",
-            'it takes value="expression" and, with a reason in because="…", rtol="…"',
+            'it takes value="expression", without < or > and with \' for quotes inside, '
+            'and rtol="…" because="…"',
         )
         return
     if "rtol" in values and not values.get("because", "").strip():

@@ -116,6 +116,14 @@ def judge_bound(result: Result, bound: Bound, report: Report) -> None:
             f"pages: {known}",
         )
         return
+    owner = report.results.get(report.owners[bound.slug]) if bound.slug else result
+    if owner and not owner.page.writes(bound.expression):
+        problem(
+            "bound-number",
+            f"{bound.expression} is bound to itself, and no block writes it",
+            "bind what the code computes, or cite its source on this line",
+        )
+        return
     value = value_of(bound, result.page, report)
     if value is None:
         if bound.slug:

@@ -186,6 +186,15 @@ class Page:
                 return block
         return None
 
+    def writes(self, expression: str) -> bool:
+        """Whether a bare number or text, which nothing computes, stands in a block at least."""
+        value = parsed(expression.strip(), "eval").body
+        if isinstance(value, ast.UnaryOp):
+            value = value.operand
+        return not isinstance(value, ast.Constant) or any(
+            value.value in block.literals for block in self.running
+        )
+
     def block_computing(self, expression: str) -> Block | None:
         """Return the block behind `expression`, None where the page has none.
 

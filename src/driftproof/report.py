@@ -96,7 +96,7 @@ def _cell(text: str) -> str:
     """Return text of a page so that nothing in it is markup or ends a cell."""
     text = " ".join(text.split())
     text = text if len(text) <= _CELL else f"{text[:_CELL]}…"
-    return re.sub(r"[\\`*_\[\]|~@#!$:]", lambda m: f"&#{ord(m[0])};", escape(text))
+    return re.sub(r"[\\`*_\[\]|~@#!$:]|(?<=www)\.", lambda m: f"&#{ord(m[0])};", escape(text))
 
 
 def _case(suite: ElementTree.Element, path: str, name: str, problems: list[Problem]) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from driftproof.config import load
+
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
-WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+WORKFLOWS = sorted((GITHUB / "workflows").iterdir())
 TOOLS = Path(sys.executable).parent
 READS = {"contents": "read"}
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)(.*)$", re.MULTILINE)
@@ -106,6 +108,27 @@ def test_actions_are_pinned_by_commit_and_leave_no_token_behind(path):
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
     assert text.count("actions/checkout@") == text.count("persist-credentials: false")
     assert "secrets." not in text
+
+
+@pytest.mark.parametrize(("path", "job"), jobs())
+def test_no_run_and_no_tool_comes_with_a_checkout(path, job):
+    assert ".driftproof" == load(ROOT).cache
+    steps = job["steps"]
+    for before, after in zip(steps, steps[1:], strict=False):
+        if before.get("uses", "").startswith("actions/checkout@"):
+            assert 'test -z "$(git ls-files .driftproof .venv site)"' == after["run"]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a copy without its history")
+def test_nothing_is_committed_that_the_commands_write():
+    command = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "" == done.stdout
+
+
+@pytest.mark.parametrize("folder", ["docs", "snippets", "src", "tests", ".github", ".ci"])
+def test_no_file_is_a_link_to_another(folder):
+    assert [] == [path for path in (ROOT / folder).rglob("*") if path.is_symlink()]
 
 
 def test_one_action_has_one_commit_in_all_workflows():

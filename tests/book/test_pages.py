@@ -143,6 +143,29 @@ def test_a_module_links_only_chapters_that_use_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", CHAPTERS)
+def test_the_front_of_a_chapter_is_read(path: str) -> None:
+    front = (ROOT / path).read_text("utf-8").split("---\n")[1]
+    found = yaml.safe_load(front)  # where this fails, the site shows it as text
+    assert isinstance(found["minutes"], int), f"{path}: minutes: no whole number"
+    assert isinstance(found["description"], str), f"{path}: description: no text"
+
+
+def test_a_tolerance_leaves_the_second_digit_alone() -> None:
+    pages = [parse_page(CONFIG, path) for path in CONFIG.pages()]
+    found = [
+        (page.path, line, tolerance.rtol)
+        for page in pages
+        for line, tolerance in (
+            *((b.output.fence.start + 1, b.output.tolerance) for b in page.blocks if b.output),
+            *((bound.line, bound.tolerance) for bound in page.bounds),
+        )
+        if tolerance.rtol
+    ]
+    assert found
+    assert [] == [where for where in found if where[-1] > 1e-2]
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
 def test_a_chapter_has_a_figure(path: str) -> None:
     page = parse_page(CONFIG, path)
     assert [b for b in page.blocks if b.output and b.output.show == "figure"]

@@ -172,6 +172,10 @@ def test_a_drifted_number_is_reported_with_line_value_and_what_it_should_read(pr
         ("1 / 0", "'1 / 0' fails: ZeroDivisionError"),
         ("exit()", "'exit()' fails: SystemExit"),
         ("[1, 2]", "'[1, 2]' fails: TypeError: it is a list, not a number or text"),
+        ("7", "7 is bound to itself, and no block writes it"),
+        ("-1", "-1 is bound to itself"),
+        ("'1'", "'1' is bound to itself"),
+        ("other:7", "7 is bound to itself"),
         ("nowhere:x", "no page, or more than one, is called 'nowhere'"),
         ("twice:x", "no page, or more than one, is called 'twice'"),
         ("other:missing", "'missing' fails: NameError"),
@@ -187,6 +191,13 @@ def test_an_expression_without_a_value_is_an_error_at_its_line(project, expressi
     (problem,) = project.check("docs/page.md").problems
     assert ("docs/page.md", 3, "bound-number") == (problem.path, problem.line, problem.code)
     assert message in problem.message
+
+
+@pytest.mark.parametrize("expression", ["1", "other:1", "2**0", "x"])
+def test_a_bare_number_is_kept_by_the_block_that_writes_it(project, expression):
+    project.write("docs/other.md", "```python\nx = 1\n```\n")
+    project.write("docs/page.md", f'```python\nx = 1\n```\n\n<data value="{expression}">1</data>\n')
+    assert [] == project.check().problems
 
 
 def test_a_page_shows_the_number_of_another_that_runs_once(project):

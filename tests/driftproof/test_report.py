@@ -250,7 +250,7 @@ def test_the_summary_has_a_table_for_each_page_with_old_and_new(report):
 
 
 def test_nothing_that_a_page_prints_is_markup_in_the_summary(project):
-    hostile = r"<img src=x> | [a](b) ![c](d) `e` \| *f* @team #1 https://x ::error::"
+    hostile = r"<img src=x> | [a](b) ![c](d) `e` \| *f* @team #1 https://x ::error:: www.x.org"
     project.write(
         "docs/page.md",
         f"```python\nprint({hostile!r}, 2)\n```\n\n```output\n{hostile} 3\n```\n",
@@ -258,7 +258,7 @@ def test_nothing_that_a_page_prints_is_markup_in_the_summary(project):
     text = as_summary(project.check())
     row = next(line for line in text.split("\n") if line.startswith("| 6 "))
     assert 5 == row.count("|")
-    for markup in ("<", "[", "`", "*", "@team", " #1", "://", "!", "::"):
+    for markup in ("<", "[", "`", "*", "@team", " #1", "://", "!", "::", "www."):
         assert markup not in row, markup
 
 
