@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -114,7 +115,7 @@ def test_actions_are_pinned_by_commit_and_leave_no_token_behind(path):
 def test_no_run_and_no_tool_comes_with_a_checkout(path, job):
     assert ".driftproof" == load(ROOT).cache
     steps = job["steps"]
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in itertools.pairwise(steps):
         if before.get("uses", "").startswith("actions/checkout@"):
             assert 'test -z "$(git ls-files .driftproof .venv site)"' == after["run"]
 

@@ -39,7 +39,7 @@ LOADING_ATTRIBUTES = {
 LINKING_ATTRIBUTES = {("a", "href"), ("a", "xlink:href"), ("area", "href"), ("link", "href")}
 # Relations that only name another page; every other <link> makes the browser act on its address.
 NAMING_RELATIONS = {"alternate", "author", "canonical", "help", "license", "next", "prev", "search"}
-CLICKED_SCHEMES = {"javascript", "mailto", "tel"}
+CLICKED_SCHEMES = {"mailto", "tel"}
 STYLED_ATTRIBUTES = {"clip-path", "fill", "filter", "marker-end", "mask", "stroke", "style"}
 CSS_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -88,6 +88,8 @@ class _Reader(HTMLParser):
                 self._add(line, value, loads=tag == "link" and not relations & NAMING_RELATIONS)
             elif (tag, name) in LOADING_ATTRIBUTES:
                 self._add(line, value, loads=True)
+            elif name.startswith("on"):  # a script, as in the address that a click would run
+                self._add(line, f"javascript:{value}", loads=True)
             elif name in {"srcset", "imagesrcset"}:
                 for candidate in value.split(","):
                     self._add(line, candidate.split()[0] if candidate.strip() else "", loads=True)

@@ -61,6 +61,8 @@ def test_a_sound_site_passes(site: Path) -> None:
         ('<meta name="here"><a href="#here">', "no such anchor in page.html: '#here'"),
         ('<a href="/other/">', "leads out of the site: '/other/'"),
         ('<a href="../../etc/passwd">', "leads out of the site"),
+        ('<a href="javascript:go()">', "unexpected scheme javascript: 'javascript:go()'"),
+        ('<p onclick="go()">', "unexpected scheme javascript: 'javascript:go()'"),
         ('<a href="file:///x">', "unexpected scheme file: 'file:///x'"),
         ('<img src="">', "empty link: ''"),
         ('<img src="none.png">', "no such file: 'none.png'"),
