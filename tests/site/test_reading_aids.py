@@ -38,8 +38,13 @@ def test_every_page_has_one_heading_of_the_first_level(pages: dict[str, str]) ->
     assert {1} == {len(re.findall(r"<h1\b", html)) for html in pages.values()}
 
 
-def test_every_chapter_says_how_long_it_takes(chapters: dict[str, str]) -> None:
-    place = re.compile(r'<p class="book-place">[^<]+ <span>\d+ minutes</span></p>\s*<h1')
+def test_every_chapter_says_how_long_it_takes_and_what_its_letters_mean(
+    chapters: dict[str, str],
+) -> None:
+    place = re.compile(
+        r'<p class="book-place">[^<]+ <span>\d+ minutes</span> '
+        r'<span><a href="\.\./\.\./notation/">Notation</a></span></p>\s*<h1'
+    )
     assert [] == [name for name, html in chapters.items() if not place.search(html)]
     assert len(chapters) >= 17
 
