@@ -130,7 +130,7 @@ def read_bounds(page: Page) -> None:
 
 
 def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
-    def problem(message: str, hint: str = "") -> None:
+    def problem(message: str, hint: str) -> None:
         page.problems.append(Problem("bound-number", page.path, line, message, hint))
 
     attributes = match["attributes"]
@@ -150,7 +150,7 @@ def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
     except ValueError:
         rtol = -1.0
     if not 0 <= rtol < 1:
-        problem(f"rtol={values['rtol']!r} is not a number from 0 to 1")
+        problem(f"rtol={values['rtol']!r} is not a number from 0 to 1", "write it as 1e-3")
         return
     expression, slug = values["value"], ""
     if owner := _SLUG.fullmatch(expression):
@@ -158,7 +158,7 @@ def _read_bound(page: Page, match: re.Match[str], line: int) -> None:
     try:
         parsed(expression.strip(), "eval")
     except SyntaxError:
-        problem(f"{expression!r} is not a Python expression")
+        problem(f"{expression!r} is not a Python expression", "try it in Python; name its parts")
         return
     if not match["text"].strip():
         problem("the element is empty", "write the number it stands for")

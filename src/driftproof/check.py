@@ -17,6 +17,8 @@ from driftproof.results import Report, Result
 from driftproof.runner import Run
 from driftproof.worker import Failure
 
+_CACHE = "make the folder writable, or name another one in the setting `cache`"
+
 
 def _always() -> bool:
     return True
@@ -155,7 +157,7 @@ def _run(
         if result.run.failure is None and not broken and not result.problems:
             wrong = cache.store(config, page, expressions, device, result.run)
             if wrong:
-                result.notes.append(Problem("cache", page.path, 1, wrong))
+                result.notes.append(Problem("cache", page.path, 1, wrong, _CACHE))
     return result
 
 

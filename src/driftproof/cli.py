@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from driftproof import report as write
 from driftproof.browser import steps
 from driftproof.check import check
 from driftproof.config import Config, load
+from driftproof.explain import explain, sections
 from driftproof.grammar import parse_page
 from driftproof.problem import DriftproofError
 from driftproof.propose import accept
@@ -51,12 +53,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command.set_defaults(run=_publish, pages=[])
     command.add_argument("site", nargs="?", default="site", type=Path, help="default: site")
     command.add_argument("--formats", action="store_true", help="say which, and write nothing")
+    text = "say what a message means and what to do, by the code in brackets at its end"
+    command = commands.add_parser("explain", help=text, description=text)
+    command.add_argument("code", nargs="?", help="default: list the codes")
+    command.set_defaults(run=None)
     options = parser.parse_args(arguments)
     try:
+        if options.run is None:
+            print(explain(options.code) if options.code else "\n".join(sections()))
+            return 0
         config = load()
         return options.run(config, _paths(config, options.pages), options)
     except DriftproofError as error:
-        print(f"driftproof: {error}", file=sys.stderr)
+        print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("driftproof: stopped", file=sys.stderr)
@@ -72,7 +81,9 @@ def _paths(config: Config, pages: list[str]) -> list[str] | None:
         relative = config.relative(path) if path.is_relative_to(config.root) else ""
         named = [page for page in known if Path(page).stem == name]
         if relative not in known and not named:
-            raise DriftproofError(f"{name} is not a page under {config.docs}/")
+            near = difflib.get_close_matches(name, [*known, *(Path(p).stem for p in known)], n=1)
+            hint = f"did you mean {near[0]}?" if near else "`driftproof list` names the pages"
+            raise DriftproofError("no-page", f"{name} is not a page under {config.docs}/", hint)
         found += [relative] if relative in known else named
     return found or None
 
@@ -156,7 +167,8 @@ def _publish(config: Config, paths: list[str] | None, options: argparse.Namespac
     try:
         from driftproof.publish import site
     except ImportError as error:
-        raise DriftproofError(f"{error.name} is missing: install the extra `publish`") from None
+        hint = "install the extra `publish`"
+        raise DriftproofError("no-package", f"{error.name} is missing", hint) from None
     if options.formats:
         print(*site.formats(config))
         return 0

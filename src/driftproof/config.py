@@ -81,10 +81,16 @@ def load(start: Path | None = None) -> Config:
     for folder in (here, *here.parents):
         file = folder / "pyproject.toml"
         if file.is_file():
-            table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("driftproof")
+            try:
+                content = tomllib.loads(file.read_text("utf-8"))
+            except (OSError, ValueError) as error:
+                hint = "correct it: nothing is known of the project without it"
+                raise DriftproofError("settings", f"{error}", hint, "pyproject.toml") from None
+            table = content.get("tool", {}).get("driftproof")
             if table is not None:
                 return _checked(file, table)
-    raise DriftproofError(f"no pyproject.toml with a [tool.driftproof] table in {here} or above it")
+    message = f"no pyproject.toml with a [tool.driftproof] table in {here} or above it"
+    raise DriftproofError("settings", message, "go to the project, or add the table")
 
 
 def _checked(file: Path, table: dict[str, object]) -> Config:
@@ -97,16 +103,25 @@ def _checked(file: Path, table: dict[str, object]) -> Config:
     for name, value in table.items():
         if name not in defaults:
             near = difflib.get_close_matches(name, defaults, n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else ""
-            raise DriftproofError(f"{file.name}: [tool.driftproof] has no setting {name!r}{meant}")
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(defaults)}"
+            message = f"[tool.driftproof] has no setting {name!r}"
+            raise DriftproofError("settings", message, hint, _place(file, name))
         kind = type(defaults[name])
         if kind is tuple and isinstance(value, list):
             value = tuple(value)
         if kind is float and isinstance(value, int):
             value = float(value)
         if not isinstance(value, kind):
-            raise DriftproofError(
-                f"{file.name}: [tool.driftproof] {name} must be a {kind.__name__}, not {value!r}"
-            )
+            message = f"[tool.driftproof] {name} must be a {kind.__name__}, not {value!r}"
+            hint = f"its default is {defaults[name]!r}"
+            raise DriftproofError("settings", message, hint, _place(file, name))
         settings[name] = value
     return Config(root=file.parent.resolve(), **settings)  # ty: ignore[invalid-argument-type]
+
+
+def _place(file: Path, setting: str) -> str:
+    """Return the file and the line on which a setting of ours is made."""
+    lines = file.read_text("utf-8").split("\n")
+    start = next((i for i, text in enumerate(lines) if "tool.driftproof" in text), 0)
+    named = (i for i in range(start, len(lines)) if setting in lines[i])
+    return f"{file.name}:{next(named, start) + 1}"

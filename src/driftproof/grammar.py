@@ -41,8 +41,8 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
     def problem(code: str, line: int, message: str, hint: str) -> None:
         page.problems.append(Problem(code, path, line, message, hint))
 
-    if wrong := unreadable(lines):
-        problem(*wrong)
+    if wrong := unreadable(path, lines):
+        page.problems.append(wrong)
         return page
     visible = list(lines)
     if match := FRONT_MATTER.match("\n".join(lines)):
@@ -117,13 +117,13 @@ def _read_fences(config: Config, page: Page, fences: list[Fence]) -> None:
 def _read_block(config: Config, page: Page, fence: Fence, options: Options) -> Block:
     line = fence.start + 1
 
-    def problem(code: str, message: str, hint: str = "", at: int = line) -> None:
+    def problem(code: str, message: str, hint: str, at: int = line) -> None:
         page.problems.append(Problem(code, page.path, at, message, hint))
 
     if "exec" in options and "reason" not in options:
         problem("option-value", 'exec="off" needs a reason', 'add reason="…"')
     if "reason" in options and "exec" not in options:
-        problem("option-value", 'reason="…" goes with exec="off"')
+        problem("option-value", 'reason="…" goes with exec="off"', "leave the reason out")
     for i, text in enumerate(fence.body):
         if INCLUDE.match(text):
             problem(
@@ -152,7 +152,7 @@ def _read_block(config: Config, page: Page, fence: Fence, options: Options) -> B
 def _read_output(page: Page, fence: Fence, options: Options, block: Block | None) -> None:
     line = fence.start + 1
 
-    def problem(code: str, message: str, hint: str = "") -> None:
+    def problem(code: str, message: str, hint: str) -> None:
         page.problems.append(Problem(code, page.path, line, message, hint))
 
     between = page.lines[block.fence.end + 1 : fence.start] if block else []
@@ -164,7 +164,8 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
         )
         return
     if not block.runs:
-        problem("surplus-output", "the block above does not run, so it prints nothing")
+        hint = "show it in a `text` fence"
+        problem("surplus-output", "the block above does not run, so it prints nothing", hint)
         return
     if fence.prefix != block.fence.prefix:
         problem(
@@ -177,9 +178,11 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
     if tolerant and "because" not in options:
         problem("option-value", f"{min(tolerant)} needs a reason", 'add because="…"')
     if "because" in options and not tolerant:
-        problem("option-value", "because goes with rtol or atol")
+        hint = "leave it out, or declare a tolerance"
+        problem("option-value", "because goes with rtol or atol", hint)
     if "measured" in options and tolerant:
-        problem("option-value", "a measured output has no tolerance: its digits are not compared")
+        message = "a measured output has no tolerance: its digits are not compared"
+        problem("option-value", message, "leave the tolerance out")
     if options.get("show") == "figure" and options.keys() & {"measured", "device"}:
         problem(
             "option-value",

@@ -16,6 +16,19 @@ from driftproof.stamp import drifted_versions
 from driftproof.worker import Failure
 
 _STALE = "the code or the recorded text changed since it was recorded"
+_CORRECT = 'correct the code; what belongs to the page is declared by raises="…"'
+_HINTS = {
+    "Deadline": 'compute less, or allow more by timeout="…"',
+    "TooMuchOutput": "print less, or raise the setting `max_output`",
+    "ThreadLeft": "join it before the block ends",
+    "ProcessLeft": "wait for it before the block ends",
+    "Exited": "let the block end at its last line",
+    "Killed": "see what the block asks of the machine",
+    "NotRaised": "leave raises out, or correct the code",
+    "FigureError": "give each figure a block of its own",
+    "Interfered": "leave the descriptors alone that the block has not opened",
+}
+"""What to do about a block that ended otherwise than by an exception of its own."""
 _TABLE = re.compile(r"\|.*\|\n\|(?:\s*:?-+:?\s*\|)+(?:\n\|.*\|)*")
 
 
@@ -42,7 +55,7 @@ def judge_block(result: Result, block: Block, got: str) -> None:
     page, output, run = result.page, block.output, result.run
     figure = run.figures.get(block.number) if run else None
 
-    def problem(code: str, line: int, message: str, hint: str = "", *detail: str) -> None:
+    def problem(code: str, line: int, message: str, hint: str, *detail: str) -> None:
         result.problems.append(Problem(code, page.path, line, message, hint, detail))
 
     if figure and run and run.outputs[block.number]:
@@ -79,33 +92,35 @@ def judge_block(result: Result, block: Block, got: str) -> None:
             last = result.problems.pop()
             result.problems.append(replace(last, detail=(*last.detail, *versions)))
     for at, text in remarks(output.text, output.tolerance):
-        result.notes.append(Problem("remark", page.path, output.fence.start + 2 + at, text))
+        line, hint = output.fence.start + 2 + at, "see that a reader cannot take it for a value"
+        result.notes.append(Problem("remark", page.path, line, text, hint))
 
 
 def _judge_unverified(result: Result, block: Block, report: Report) -> None:
     output, page = block.output, result.page
     assert output is not None
     line = output.fence.start + 1
+    elsewhere = f"check it with --device {output.device} where there is one"
     if not output.text.strip():
         text = f"no recording from a {output.device} device exists yet"
         if report.is_release:
             hint = f"a release has one: run `driftproof record --device {output.device}` there"
             result.problems.append(Problem("no-recording", page.path, line, text, hint))
         else:
-            result.notes.append(Problem("unverified", page.path, line, text))
+            result.notes.append(Problem("unverified", page.path, line, text, elsewhere))
     elif is_stale(block):
         hint = f"record it again on a machine with a {output.device} device"
         result.problems.append(Problem("seal", page.path, line, _STALE, hint))
     else:
         text = f"recorded on another device ({output.device}); not verified here"
-        result.notes.append(Problem("unverified", page.path, line, text))
+        result.notes.append(Problem("unverified", page.path, line, text, elsewhere))
 
 
 def judge_bound(result: Result, bound: Bound, report: Report) -> None:
     """Add what is wrong with a bound number."""
     path = result.page.path
 
-    def problem(code: str, message: str, hint: str = "") -> None:
+    def problem(code: str, message: str, hint: str) -> None:
         result.problems.append(Problem(code, path, bound.line, message, hint))
 
     if bound.slug and bound.slug not in report.owners:
@@ -127,9 +142,11 @@ def judge_bound(result: Result, bound: Bound, report: Report) -> None:
     value = value_of(bound, result.page, report)
     if value is None:
         if bound.slug:
-            problem("bound-number", f"the page {bound.slug!r} did not run to its end")
+            message = f"the page {bound.slug!r} did not run to its end"
+            problem("bound-number", message, "see what stopped it")
     elif isinstance(value, Failure):
-        problem("bound-number", f"{bound.expression!r} fails: {value.kind}: {value.message}")
+        message = f"{bound.expression!r} fails: {value.kind}: {value.message}"
+        problem("bound-number", message, "it is evaluated after the last block; print it there")
     elif not agrees(bound.text, value, bound.tolerance):
         problem(
             "drift",
@@ -155,7 +172,9 @@ def _failed(page: Page, run: Run) -> Problem:
     if run.stderr:
         detail += [f"stderr: {text}" for text in run.stderr.splitlines()[-5:]]
     message = f"{failure.kind}: {failure.message}" if failure.message else failure.kind
-    hint = "" if file == page.path or not block else f"run by the block at {page.path}:{block.line}"
+    hint = _HINTS.get(failure.kind, _CORRECT)
+    if file != page.path and block:
+        hint = f"run by the block at {page.path}:{block.line}; {hint}"
     return Problem("block-failed", file, line, message, hint, tuple(detail), run.failed)
 
 

@@ -68,7 +68,8 @@ def malformed_formulas(page: Page) -> list[Problem]:
             index = paragraph.string.count("\n", 0, paragraph.start() + match.start())
             path, line, _ = lines[index]
             if match["stray"]:
-                problems.append(Problem("formula", path, line, "this `$$` has no partner"))
+                hint = "close the formula with $$ in the same paragraph"
+                problems.append(Problem("formula", path, line, "this `$$` has no partner", hint))
             else:
                 tex = match["display"] or match["inline"]
                 found.append((path, line, tex, match["inline"] is None))
@@ -76,7 +77,7 @@ def malformed_formulas(page: Page) -> list[Problem]:
         try:
             render(tex, display)
         except MathematicsError as error:
-            hint = f"in {tex.strip()!r}"
+            hint = f"correct {tex.strip()!r}"
             problems.append(Problem("formula", path, line + error.line, error.message, hint))
     return problems
 

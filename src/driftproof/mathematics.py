@@ -22,6 +22,8 @@ from markdown.inlinepatterns import InlineProcessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesException
 
+from driftproof.problem import DriftproofError
+
 # What a formula may hold: escapes as pairs, no lone dollar, no stashed code span (U+0002, U+0003).
 _TEX = r"(?:\\.|[^$\\\x02\x03])+?"
 
@@ -192,7 +194,9 @@ def validate_fence(
         SuperFencesException: The fence has an option.
     """
     if inputs and getattr(md, "driftproof_errors", None) is None:
-        raise SuperFencesException(f"a `math` fence takes no options, got {', '.join(inputs)}")
+        message = f"a `math` fence takes no options, got {', '.join(inputs)}"
+        error = DriftproofError("unknown-option", message, "leave them out", "a page")
+        raise SuperFencesException(str(error))
     return True
 
 

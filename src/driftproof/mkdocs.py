@@ -61,9 +61,9 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             raise PluginError(str(error)) from None
         docs = self.settings.root / self.settings.docs
         if Path(config.docs_dir).resolve() != docs:
-            raise PluginError(
-                f"mkdocs.yml has docs_dir {config.docs_dir}, pyproject.toml has docs {docs}"
-            )
+            message = f"docs_dir is {config.docs_dir}, and pyproject.toml has docs {docs}"
+            hint = "let both name one folder"
+            raise PluginError(str(DriftproofError("settings", message, hint, "mkdocs.yml")))
         if "driftproof" not in config.markdown_extensions:
             config.markdown_extensions.append("driftproof")
         if self.serving:
@@ -215,9 +215,10 @@ def _located(message: str, pages: dict[str, Page]) -> Problem:
     match = _LINK.search(message)
     page = pages.get(match["file"]) if match else None
     if match is None or page is None:
-        return Problem("mkdocs", "mkdocs.yml", 1, message)
+        return Problem("mkdocs", "mkdocs.yml", 1, message, "see to what MkDocs says")
     target = re.compile(rf"""(?:[(<"'\s]){re.escape(match["link"])}(?:$|[)>"'\s])""")
     prose = without_code_spans("\n".join(page.prose)).split("\n")
     lines = [(page.path, i, text) for i, text in enumerate(prose, 1)] + page.shared
     path, line = next(((p, i) for p, i, text in lines if target.search(text)), (page.path, 1))
-    return Problem("link", path, line, message.partition(" contains ")[2].rstrip("."))
+    text = message.partition(" contains ")[2].rstrip(".")
+    return Problem("link", path, line, text, "correct the link, or what it leads to")

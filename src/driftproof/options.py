@@ -22,7 +22,7 @@ _PYTHON_BY_ANOTHER_NAME = re.compile(r"(?i)(i?python|py)\d*|py(con|i|odide)|pyth
 class OptionError(Exception):
     """A header that says something the grammar does not know; `code` names the kind."""
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
 
@@ -132,11 +132,12 @@ def parse_header(header: str) -> tuple[str, Options]:
         if name not in known:
             _unknown(name, language, known)
         if name in values:
-            raise OptionError("option-value", f"option {name!r} stands twice")
+            raise OptionError("option-value", f"option {name!r} stands twice", "leave one out")
         try:
             values[name] = known[name](value)
         except ValueError as error:
-            raise OptionError("option-value", f"{name}={token[2]} {error}") from None
+            hint = f'write {name}="…" with such a value, or leave it out'
+            raise OptionError("option-value", f"{name}={token[2]} {error}", hint) from None
         position = token.end()
     return language, values
 

@@ -23,16 +23,25 @@ class Problem:
     path: str
     line: int
     message: str
-    hint: str = ""
+    hint: str
     detail: tuple[str, ...] = ()
     block: int = 0
 
     def __str__(self) -> str:
-        text = f"{self.path}:{self.line}: {self.message} [{self.code}]"
-        if self.hint:
-            text += f"\n    {self.hint}"
+        text = f"{self.path}:{self.line}: {self.message} [{self.code}]\n    {self.hint}"
         return text + "".join(f"\n    | {line}" for line in self.detail)
 
 
 class DriftproofError(Exception):
-    """The project itself cannot be read; the message says where and what to do."""
+    """Something that is not about one line of a page: settings, the call, a file to be read.
+
+    Args:
+        code: A short name of the kind of error.
+        message: What happened.
+        hint: What to do about it.
+        place: The file, with a line where one is to blame; the command by default.
+    """
+
+    def __init__(self, code: str, message: str, hint: str, place: str = "driftproof") -> None:
+        super().__init__(f"{place}: {message} [{code}]\n    {hint}")
+        self.code = code

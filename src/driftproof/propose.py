@@ -104,11 +104,11 @@ def accept(config: Config, file: Path, only: Collection[str] | None = None) -> R
     done, lines = Recording(), {}
     for path in sorted({proposal.page for proposal in named}):
         if path not in known:
-            raise DriftproofError(f"{file}: {path!r} is not a page of this project")
+            raise _refused(file, f"{path!r} is not a page of this project")
         page = parse_page(config, path)
         mine = [(_block(file, page, p), p) for p in named if p.page == path]
         if len({block.number for block, _ in mine}) < len(mine):
-            raise DriftproofError(f"{file}: {path}: two texts for one block")
+            raise _refused(file, f"{path}: two texts for one block")
         lines[path] = raw_lines(config, path)
         changes = []
         for block, proposal in sorted(mine, key=lambda each: each[0].number, reverse=True):
@@ -127,47 +127,46 @@ def accept(config: Config, file: Path, only: Collection[str] | None = None) -> R
 def _read(file: Path) -> list[Proposal]:
     try:
         if file.stat().st_size > _LARGEST:
-            raise DriftproofError(f"{file}: larger than {_LARGEST:,} bytes; no report is")
+            raise _refused(file, f"larger than {_LARGEST:,} bytes; no report is")
         content = json.loads(file.read_text("utf-8"))
     except OSError as error:
-        raise DriftproofError(f"{file}: {error.strerror}") from None
+        raise _refused(file, f"{error.strerror}") from None
     except (ValueError, RecursionError):
-        raise DriftproofError(f"{file}: not JSON; `driftproof check --report` writes it") from None
+        raise _refused(file, "not JSON; `driftproof check --report` writes it") from None
     entries = content.get("proposals") if isinstance(content, dict) else None
     if not isinstance(entries, list):
-        raise DriftproofError(f"{file}: no list of proposals; is this a report of driftproof?")
+        raise _refused(file, "no list of proposals; is this a report of driftproof?")
     return [_proposal(file, number, entry) for number, entry in enumerate(entries, 1)]
 
 
 def _proposal(file: Path, number: int, entry: Any) -> Proposal:
     names = {field.name for field in fields(Proposal)}
     if not isinstance(entry, dict) or entry.keys() != names:
-        raise DriftproofError(f"{file}: proposal {number}: needs {', '.join(sorted(names))}")
+        raise _refused(file, f"proposal {number}: needs {', '.join(sorted(names))}")
     if not all(isinstance(value, str) for value in entry.values()):
-        raise DriftproofError(f"{file}: proposal {number}: every value has to be text")
+        raise _refused(file, f"proposal {number}: every value has to be text")
     proposal = Proposal(**entry)
     if not _STAMP.fullmatch(proposal.measured):
-        raise DriftproofError(
-            f"{file}: proposal {number}: {proposal.measured!r} is not a stamp of machine and date"
+        raise _refused(
+            file, f"proposal {number}: {proposal.measured!r} is not a stamp of machine and date"
         )
     if not proposal.text or proposal.text != clean(proposal.text):
-        raise DriftproofError(
-            f"{file}: proposal {number}: its text is not what a run records: it is empty, "
-            "or has control characters or blanks at the end of a line"
+        raise _refused(
+            file,
+            f"proposal {number}: its text is not what a run records: it is empty, "
+            "or has control characters or blanks at the end of a line",
         )
     return proposal
 
 
 def _block(file: Path, page: Page, proposal: Proposal) -> Block:
     """Return the block that a proposal is for, if it still has the code that was run."""
-    where = f"{file}: {page.path}#{proposal.block}"
+    where = f"{page.path}#{proposal.block}"
     found = [block for block in page.running if block.anchor == proposal.block]
     if page.problems or len(found) != 1 or found[0].output is None:
-        raise DriftproofError(f"{where}: the page has no such block with an output")
+        raise _refused(file, f"{where}: the page has no such block with an output")
     if _digest(found[0]) != proposal.code:
-        raise DriftproofError(
-            f"{where}: its code is not the code that was run; run it again on that machine"
-        )
+        raise _refused(file, f"{where}: its code is not the code that was run")
     return found[0]
 
 
@@ -183,7 +182,7 @@ def _confirm(
         or [line for line in after.prose if line.strip()] != prose
         or len(after.problems) > len(page.problems)
     ):
-        raise DriftproofError(f"{file}: {page.path}: a text would change more than its output")
+        raise _refused(file, f"{page.path}: a text would change more than its output")
 
 
 def _seen(block: Block, text: str | None) -> tuple[str, str | None]:
@@ -193,3 +192,8 @@ def _seen(block: Block, text: str | None) -> tuple[str, str | None]:
 
 def _digest(block: Block) -> str:
     return hashlib.sha256(block.code.encode()).hexdigest()
+
+
+def _refused(file: Path, message: str) -> DriftproofError:
+    hint = "nothing was written; run `driftproof check --report` again on that machine"
+    return DriftproofError("report", message, hint, str(file))

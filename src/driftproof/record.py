@@ -79,7 +79,8 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
 def refuse_under_ci() -> None:
     """Raise a DriftproofError under continuous integration."""
     if os.environ.get("CI"):
-        raise DriftproofError("recording is refused under CI: record locally and commit the change")
+        hint = "record locally, read the change and commit it"
+        raise DriftproofError("ci", "recording is refused under CI", hint)
 
 
 def _needs_measuring(block: Block) -> bool:

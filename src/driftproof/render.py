@@ -28,6 +28,7 @@ from driftproof.bound import DATA
 from driftproof.fences import Fence
 from driftproof.figures import Figure
 from driftproof.page import Block, Bound, Page
+from driftproof.problem import DriftproofError
 from driftproof.provenance import output_stamp
 from driftproof.results import Report, value_of
 from driftproof.show import permalink, shown_figure, shown_output, stamped
@@ -60,7 +61,9 @@ class DriftproofExtension(Extension):
         """Add the two fences, the inline pattern, and the step that begins a page."""
         fences = [e for e in md.registeredExtensions if isinstance(e, SuperFencesCodeExtension)]
         if not fences:
-            raise SuperFencesException("list driftproof after pymdownx.superfences")
+            hint = "list driftproof after pymdownx.superfences"
+            error = DriftproofError("settings", "driftproof comes too early", hint, "mkdocs.yml")
+            raise SuperFencesException(str(error))
         for language in ("python", "output"):
             fences[0].extend_super_fences(language, _format, _validate, None)
         md.preprocessors.register(_Begin(md), "driftproof", 40)  # before snippets (32)
@@ -180,9 +183,10 @@ def _format(src: str, language: str, md: Markdown, **_: Any) -> str:
         return f"<pre><code>{escape(src)}</code></pre>"
     fence = next(rendering.fences, None)
     if fence is None or "\n".join(fence.body) != src:
+        message = "the text that is rendered is not that of the file"
+        hint = "list the plugin that changes it after driftproof, or leave it out"
         raise SuperFencesException(
-            f"{rendering.page.path}: the text that is rendered is not that of the file; "
-            "does another plugin change it?"
+            str(DriftproofError("changed-text", message, hint, rendering.page.path))
         )
     if block := rendering.blocks.get(fence.start):
         return _format_block(rendering, block, md)

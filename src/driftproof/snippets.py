@@ -25,16 +25,18 @@ def read_lines(path: Path) -> list[str]:
     return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").split("\n")
 
 
-def unreadable(lines: list[str]) -> tuple[str, int, str, str] | None:
-    """Return why lines cannot be taken for a page: code, line from 1, message and hint."""
+def unreadable(path: str, lines: list[str]) -> Problem | None:
+    """Return why the lines of a file cannot be taken for a page, None where they can."""
     for i, text in enumerate(lines, 1):
         if "\r" in text:
-            return "encoding", i, "a carriage return stands alone", "end lines with LF or CR LF"
+            hint = "end lines with LF or CR LF"
+            return Problem("encoding", path, i, "a carriage return stands alone", hint)
         if "\0" in text:
-            return "encoding", i, "a NUL character is in this line", "delete it"
+            return Problem("encoding", path, i, "a NUL character is in this line", "delete it")
         if len(text) > _LONGEST:
             message = f"this line has {len(text):,} characters; at most {_LONGEST:,} are read"
-            return "long-line", i, message, "break it, or keep its content in a file"
+            hint = "break it, or keep its content in a file"
+            return Problem("long-line", path, i, message, hint)
     return None
 
 
@@ -69,8 +71,8 @@ def _read(config: Config, name: str) -> tuple[Path, list[str]] | str:
         return f"{config.snippets}/{name} is not UTF-8"
     except OSError as error:
         return f"{config.snippets}/{name} cannot be read: {error.strerror}"
-    if wrong := unreadable(lines):
-        return f"{config.snippets}/{name}:{wrong[1]}: {wrong[2]}"
+    if wrong := unreadable(f"{config.snippets}/{name}", lines):
+        return f"{wrong.path}:{wrong.line}: {wrong.message}"
     return path, lines
 
 
@@ -92,11 +94,11 @@ def read_includes(config: Config, page: Page) -> None:
 def _include(
     config: Config, page: Page, name: str, chain: str, line: int, inside: tuple[str, ...]
 ) -> None:
-    def problem(message: str, hint: str = "") -> None:
+    def problem(message: str, hint: str) -> None:
         page.problems.append(Problem("include", page.path, line, f"{message} ({chain})", hint))
 
     if name in inside:
-        problem(f"{config.snippets}/{name} includes itself")
+        problem(f"{config.snippets}/{name} includes itself", "take one of the `--8<--` lines out")
         return
     found = _read(config, name)
     if isinstance(found, str):
@@ -122,7 +124,8 @@ def _include(
             inner = (match["quoted"] or '""')[1:-1]
             _include(config, page, inner, f"{chain} > {file}:{i + 1}", line, (*inside, name))
         elif "<data" in content:
-            problem(f"{file}:{i + 1} binds a number, which shared prose cannot")
+            hint = "bind it on the page, or print it there"
+            problem(f"{file}:{i + 1} binds a number, which shared prose cannot", hint)
         else:
             page.shared.append((file, i + 1, content))
 

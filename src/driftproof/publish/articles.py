@@ -49,10 +49,13 @@ def read_articles(book: Book, site: Path) -> list[Article]:
 
 def _read(entry: Entry, file: Path) -> Article:
     if not file.is_file():
-        raise DriftproofError(f"{file} is not there; build the site first")
+        raise DriftproofError(
+            "no-site", "the site lacks this page", "build the site first", str(file)
+        )
     found = _ARTICLE.search(file.read_text("utf-8"))
     if found is None:
-        raise DriftproofError(f"{file} holds no <article>: which part of the page is it?")
+        hint = "let the theme put the page's own text into one"
+        raise DriftproofError("no-article", "the page holds no <article>", hint, str(file))
     drawings: list[str] = []
 
     def stash(match: re.Match[str]) -> str:

@@ -117,11 +117,14 @@ def read_book(config: Config) -> Book:
     """
     file = config.root / "mkdocs.yml"
     if not file.is_file():
-        raise DriftproofError(f"there is no {file.name} beside pyproject.toml")
+        raise DriftproofError(
+            "navigation", f"there is no {file.name}", "it stands beside pyproject.toml"
+        )
     site = yaml.load(file.read_text("utf-8"), _Loader)
     named = list(_named(site.get("nav") or [], ()))
     if not named:
-        raise DriftproofError("mkdocs.yml: a book needs a nav, which gives its pages their order")
+        hint = "list the pages in `nav`, which gives them their order"
+        raise DriftproofError("navigation", "a book needs a nav", hint, file.name)
     url = site.get("site_url") or ""
     return Book(
         config,
@@ -154,7 +157,8 @@ def _named(nav: list[Any], section: tuple[str, ...]) -> Iterator[tuple[str, str,
 def _entry(config: Config, source: str, title: str, section: tuple[str, ...]) -> Entry:
     path = f"{config.docs}/{source}"
     if not (config.root / path).is_file():
-        raise DriftproofError(f"mkdocs.yml: nav names {source}, which is not under {config.docs}/")
+        message = f"nav names {source}, which is not under {config.docs}/"
+        raise DriftproofError("navigation", message, "correct its path", "mkdocs.yml")
     page = parse_page(config, path)
     front = FRONT_MATTER.match("\n".join(page.lines))
     meta = yaml.safe_load(front[0].strip().strip("-.")) if front else None

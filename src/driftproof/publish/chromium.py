@@ -46,4 +46,5 @@ def print_page(page: Path, target: Path) -> None:
             check=False,
         )
     if not target.is_file():
-        raise DriftproofError(f"Chromium printed no PDF:\n{done.stderr.strip()[-2000:]}")
+        message = f"Chromium printed no PDF:\n{done.stderr.strip()[-2000:]}"
+        raise DriftproofError("no-pdf", message, "see what it says, and print the page by hand")

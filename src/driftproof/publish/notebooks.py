@@ -113,9 +113,11 @@ def _outputs(block: Block, entry: Entry, report: Report) -> list[Any]:
         result = report.results.get(entry.page.path)
         figure = result.run.figures.get(block.number) if result and result.run else None
         if figure is None:
-            raise DriftproofError(
-                f"{entry.page.path}:{block.line}: this figure has not been drawn; build the site"
+            place, hint = (
+                f"{entry.page.path}:{block.line}",
+                "run `driftproof check`, which draws it",
             )
+            raise DriftproofError("not-drawn", "this figure has not been drawn", hint, place)
         data = {"image/svg+xml": figure.svg, "text/plain": text}
         return [v4.new_output("display_data", data)]
     if "raises" not in block.options:

@@ -36,13 +36,14 @@ def publish(config: Config, site: Path) -> list[Path]:
         DriftproofError: The folder holds no site, or not that of these pages; a page drifted.
     """
     if not (site / "index.html").is_file():
-        raise DriftproofError(f"{site} holds no site; build it first")
+        raise DriftproofError("no-site", f"{site} holds no site", "build it first")
     book, made = read_book(config), formats(config)
     written = write_llms(book, site)
     if "notebook" in made:
         report = check(config, [entry.page.path for entry in book.notebooks])
         if report.problems:
-            raise DriftproofError(as_text(report))
+            message = f"pages do not hold, so none is taken away\n{as_text(report)}"
+            raise DriftproofError("not-held", message, "`driftproof check` names what to correct")
         written += [write_notebook(book, entry, report, site) for entry in book.notebooks]
         written.append(write_sources(book, site))
     if "card" in made:
