@@ -26,7 +26,7 @@ def explain(code: str) -> str:
     known = sections()
     code = code.strip("[] ").lower()
     if code not in known:
-        near = difflib.get_close_matches(code, known, n=3, cutoff=0.4)
+        near = difflib.get_close_matches(code, known, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}?" if near else "`driftproof explain` lists them"
         raise DriftproofError("no-code", f"no message ends in [{code}]", hint)
     return f"{code}\n\n{known[code]}"

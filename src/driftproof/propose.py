@@ -103,7 +103,7 @@ def accept(config: Config, file: Path, only: Collection[str] | None = None) -> R
     known = set(config.pages())
     done, lines = Recording(), {}
     for path in sorted({proposal.page for proposal in named}):
-        if path not in known:
+        if path not in known or (config.root / path).is_symlink():
             raise _refused(file, f"{path!r} is not a page of this project")
         page = parse_page(config, path)
         mine = [(_block(file, page, p), p) for p in named if p.page == path]

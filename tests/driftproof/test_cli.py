@@ -92,13 +92,18 @@ def test_the_working_directory_may_lie_below_the_root(book, capsys, monkeypatch)
     ],
 )
 def test_a_wrong_page_is_refused_with_status_2(book, capsys, arguments, message):
-    assert (2, "", f"{message}\n") == call(capsys, *arguments)
+    hint = "`driftproof list` names the pages"
+    assert (2, "", f"{message} [no-page]\n    {hint}\n") == call(capsys, *arguments)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("timeouts = 3", "has no setting 'timeouts'; did you mean 'timeout'?"),
+        (
+            "timeouts = 3",
+            "pyproject.toml:2: [tool.driftproof] has no setting 'timeouts' [settings]\n"
+            "    did you mean 'timeout'?",
+        ),
         ('timeout = "3"', "timeout must be a float, not '3'"),
     ],
 )

@@ -121,7 +121,9 @@ def no_code(project, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "happens", [settings, no_page, ci, report, no_site, navigation, no_code], ids=lambda f: f.__name__
+    "happens",
+    [settings, no_page, ci, report, no_site, navigation, no_code],
+    ids=lambda f: f.__name__,
 )
 def test_an_error_of_the_command_is_its_example(project, monkeypatch, capsys, happens):
     monkeypatch.chdir(project.root)

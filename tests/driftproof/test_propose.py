@@ -119,7 +119,7 @@ REFUSED = {
     "no page": ({"page": "pyproject.toml"}, "'pyproject.toml' is not a page of this project"),
     "another spelling": ({"page": "docs/../docs/page.md"}, "is not a page of this project"),
     "no such block": ({"block": "timed2"}, "docs/page.md#timed2: the page has no such block"),
-    "other code": ({"code": "0" * 64}, "its code is not the code that was run; run it again"),
+    "other code": ({"code": "0" * 64}, "its code is not the code that was run"),
     "an option in the stamp": ({"measured": 'a" code="b · 2026-11-29'}, STAMP_MESSAGE),
     "a line in the stamp": ({"measured": "a\n· 2026-11-29"}, STAMP_MESSAGE),
     "no date": ({"measured": "a fast machine"}, STAMP_MESSAGE),

@@ -93,7 +93,7 @@ def test_an_error_in_a_program_names_its_own_line(project):
     assert 0 == report.counts["agreed"]
     assert ("snippets/square.py", 10, "block-failed") == (problem.path, problem.line, problem.code)
     assert "NameError: name 'square' is not defined" == problem.message
-    assert "run by the block at docs/page.md:3" == problem.hint
+    assert problem.hint.startswith("run by the block at docs/page.md:3; correct the code")
 
 
 # Prose
