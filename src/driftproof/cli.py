@@ -63,10 +63,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(explain(options.code) if options.code else "\n".join(sections()))
             return 0
         config = load()
-        return options.run(config, _paths(config, options.pages), options)
+        done = options.run(config, _paths(config, options.pages), options)
+        sys.stdout.flush()
+        return done
     except DriftproofError as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:  # what reads the output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         print("driftproof: stopped", file=sys.stderr)
         return 130
@@ -123,8 +128,10 @@ def _record(config: Config, paths: list[str] | None, options: argparse.Namespace
             print("\n".join(f"  {sign} {line}" for line in text.split("\n") if text))
     for path, problems in done.left.items():
         print(f"left {path} as it is:", *problems, sep="\n", file=sys.stderr)
-    written = f"wrote {', '.join(done.written)}" if done.written else "nothing to record"
-    print(written)
+    if done.written:
+        print(f"wrote {', '.join(done.written)}")
+    elif not done.left:
+        print("nothing to record")
     return 1 if done.left else 0
 
 

@@ -370,3 +370,18 @@ def test_a_report_and_the_summary_of_a_run_are_written(book, capsys, monkeypatch
     assert "1.25" in out
     assert ["1.25"] == [p["text"] for p in json.loads(book.read("made/report.json"))["proposals"]]
     assert book.read("summary.md").startswith("before\n### driftproof: 1 problem\n")
+
+
+def test_a_page_that_is_left_is_not_called_recorded(book, capsys):
+    book.write("docs/fails.md", "```python\n1 / 0\n```\n")
+    code, out, err = call(capsys, "record", "docs/fails.md")
+    assert (1, "") == (code, out)
+    assert err.startswith("left docs/fails.md as it is:\ndocs/fails.md:2: ZeroDivisionError")
+
+
+def test_output_that_nobody_reads_to_its_end_leaves_no_traceback(book):
+    for i in range(200):
+        book.write(f"docs/page{i}.md", "```python\nx = 1\n```\n" * 20)
+    command = f'"{sys.executable}" -m driftproof.cli list | head -1'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (1, "") == (done.stdout.count("\n"), done.stderr)
