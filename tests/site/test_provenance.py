@@ -77,11 +77,11 @@ def test_every_chapter_has_its_foot(built_site: Path, ids: dict[Path, Counter[st
         ran, agreed = re.findall(r"(\d+) ran, (\d+) agreed; \d+ bound numbers agreed", text)[0]
         assert ran == agreed
         assert re.search(r"Recorded +\d{4}-\d\d-\d\d, in [\d.]+ CPU seconds", text), file
-        source, ledger = (urldefrag(link) for link in re.findall(r'href="([^"]+)"', foot))
+        source, *ledger = (urldefrag(link) for link in re.findall(r'href="([^"]+)"', foot))
         assert (file.parent / source.url).resolve().suffix == ".md"
         assert (file.parent / source.url).is_file()
-        assert f"on-{file.parent.name}" == ledger.fragment
-        assert ledger.fragment in ids[(file.parent / ledger.url / "index.html").resolve()]
+        decides = f"on-{file.parent.name}" in ids[(built_site / "ledger/index.html").resolve()]
+        assert decides * [("../../ledger/", f"on-{file.parent.name}")] == [*map(tuple, ledger)]
 
 
 def number(page: Any, nth: int = 0) -> Any:
@@ -186,7 +186,8 @@ def test_a_number_of_another_page_leads_there(visit: Visit) -> None:
     shows_its_number(page, link)
     target = link.evaluate("a => a.href")
     page.locator(f"{NOTE} a").tap()
-    page.wait_for_url(target)
+    page.locator(f"[id='{urldefrag(target).fragment}']").wait_for()  # the address comes before
+    assert target == page.url
     assert 0 == page.locator(NOTE).count()
     number(page).tap()
     page.locator(NOTE).wait_for()
