@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from onehop import roofline
 from onehop.diagnosis import diagnose
+from onehop.diagnosis.isolation import copied, said
 
 ACCELERATORS = {
     "v100": roofline.V100,
@@ -39,13 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             per_layer=options.per_layer,
             accelerator=ACCELERATORS[options.accelerator],
         )
-    except ValueError as error:
+        if options.figure:
+            Path(options.figure).write_text(report.figure(), "utf-8")
+    except (ValueError, OSError) as error:
         print(f"onehop diagnose: {error}", file=sys.stderr)
         return 2
     print(json.dumps(report.to_dict(), indent=2) if options.json else report)
-    if options.figure:
-        with open(options.figure, "w", encoding="utf-8") as file:
-            file.write(report.figure())
     return 0
 
 
@@ -55,7 +56,9 @@ def _parser() -> argparse.ArgumentParser:
         "diagnose", help="which constraint binds a sequence model first"
     )
     add = command.add_argument
-    add("factory", metavar="module:factory", help="returns a model, or a model and a batch")
+    add(
+        "factory", metavar="module:factory", help="a model, or what returns one, or one and a batch"
+    )
     add("--steps", type=int, help="length of the task (the batch's, or 256)")
     add("--recall", type=int, default=1, help="numbers of the past needed at once (%(default)s)")
     add("--sequences", type=int, default=8, help="batch, where none is given (%(default)s)")
@@ -68,38 +71,55 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _made(name: str, steps: int, sequences: int) -> tuple[nn.Module, Tensor]:
-    """The model, and its own batch or random inputs of the width that its first layer reads."""
-    module, colon, factory = name.partition(":")
-    if not colon:
+    """The model, and its own batch or random inputs of a width that it takes."""
+    module, _, factory = name.partition(":")
+    if not (module and factory):
         raise ValueError(f"factory: expected module:factory, got {name!r}")
     sys.path.insert(0, os.getcwd())
     try:
-        made: Any = getattr(importlib.import_module(module), factory)()
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"factory: {error}") from error
+        found: Any = getattr(importlib.import_module(module), factory)
+        made: Any = found if isinstance(found, nn.Module) else found()
+    except Exception as error:  # whatever the reader's own code says
+        raise ValueError(
+            f"factory: expected {name} to return a model, got {said(error)}"
+        ) from error
     if isinstance(made, tuple) and len(made) == 2:
         return made
     if not isinstance(made, nn.Module):
         raise ValueError(
             f"factory: expected a torch.nn.Module, or one and a batch, got {type(made).__name__}"
         )
-    return made, _random_batch(made, steps, sequences)
+    if sequences < 1:
+        raise ValueError(f"sequences: expected at least 1, got {sequences}")
+    return made, _random_batch(made, *_axes(made, sequences, steps))
 
 
-def _random_batch(model: nn.Module, steps: int, sequences: int) -> Tensor:
+def _random_batch(model: nn.Module, *axes: int) -> Tensor:
+    """Inputs for the first layer, in the order they are named, for which the model runs."""
+    failed = "none of its layers has one"
     for layer in model.modules():
-        if isinstance(layer, nn.Embedding):
-            return torch.randint(layer.num_embeddings, _axes(model, sequences, steps))
-        if isinstance(layer, nn.RNNBase):
-            return torch.randn(*_axes(model, sequences, steps), layer.input_size)
-        if isinstance(layer, nn.MultiheadAttention):
-            return torch.randn(*_axes(model, sequences, steps), layer.embed_dim)
-        if isinstance(layer, nn.Linear):
-            return torch.randn(*_axes(model, sequences, steps), layer.in_features)
+        batch = _inputs(layer, axes)
+        if batch is not None:
+            try:
+                with torch.no_grad():
+                    copied(model).eval()(batch)
+            except Exception as error:  # whatever the reader's own code says
+                failed = said(error)
+            else:
+                return batch
     raise ValueError(
-        f"factory: expected a first layer with a known width, got {type(model).__name__}; "
-        "let it return the model and a batch"
+        f"factory: expected {type(model).__name__} to run on inputs of the width of a layer, "
+        f"got {failed}; let it return the model and a batch"
     )
+
+
+def _inputs(layer: nn.Module, axes: tuple[int, ...]) -> Tensor | None:
+    if isinstance(layer, nn.Embedding):
+        return torch.randint(layer.num_embeddings, axes)
+    for name in ("input_size", "embed_dim", "in_features"):
+        if isinstance(getattr(layer, name, None), int):
+            return torch.randn(*axes, getattr(layer, name))
+    return None
 
 
 def _axes(model: nn.Module, sequences: int, steps: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from xml.etree import ElementTree
@@ -15,7 +16,8 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils.checkpoint import checkpoint
 
 import onehop
 from onehop import __main__ as command
@@ -153,6 +155,84 @@ def test_a_window_is_where_the_gradient_ends() -> None:
     assert "beyond lag 8" in report.verdict.evidence
 
 
+def test_a_gradient_too_small_to_write_has_faded_and_met_no_edge() -> None:
+    model = Linear(0.1 * turn(4), torch.eye(4))
+    report = diagnose(model, inputs(2, 400, 4), probes=16)
+    assert report.reach.field < 399
+    assert not report.reach.is_cut
+    assert "a step back multiplies the gradient by 0.1" in report.verdict.evidence
+
+
+def test_an_end_of_the_graph_is_where_the_gradient_ends() -> None:
+    class Truncated(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = nn.GRUCell(8, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            h = x.new_zeros(len(x), 8)
+            for t, x_t in enumerate(x.unbind(1)):
+                h = self.cell(x_t, h.detach() if t % 10 == 0 else h)
+            return h
+
+    report = diagnose(Truncated(), inputs(steps=64), probes=64)
+    assert 3 == report.reach.field
+    assert "stop detaching the state" in report.verdict.remedy
+
+
+def test_one_lag_alone_has_no_rate() -> None:
+    report = diagnose(Returns(lambda x: 2 * x[:, 0]), inputs(), probes=64)
+    assert math.isnan(report.reach.multiplier)
+    assert 31 == report.reach.horizon
+    assert not report.reach.fades(31)
+    assert "none: too few lags have a gradient" in str(report)
+    assert report.to_dict()["reach"]["multiplier"] is None
+
+
+def test_sequences_whose_last_output_is_padding_do_not_hide_the_others() -> None:
+    class Ragged(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gru = nn.GRU(8, 8, batch_first=True)
+
+        def forward(self, x: Tensor) -> Tensor:
+            lengths = torch.tensor([x.shape[1] - row % 2 for row in range(len(x))])
+            packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            return pad_packed_sequence(self.gru(packed)[0], batch_first=True)[0]
+
+    torch.manual_seed(0)
+    ragged, x = Ragged(), inputs(8)
+    expected = diagnose(ragged.gru, x[::2], probes=64).reach.multiplier
+    reach = diagnose(ragged, x, probes=64).reach
+    assert 4 == reach.samples
+    assert expected == pytest.approx(reach.multiplier, rel=0.05)
+
+
+def test_layers_that_are_computed_again_have_the_same_gradient() -> None:
+    torch.manual_seed(0)
+    gru, x = nn.GRU(8, 8, batch_first=True), inputs()
+    expected = diagnose(gru, x, probes=64).reach.profile
+
+    class Again(nn.Module):
+        def __init__(self, reentrant: bool) -> None:
+            super().__init__()
+            self.gru, self.reentrant = gru, reentrant
+
+        def forward(self, x: Tensor) -> Tensor:
+            return checkpoint(self.gru, x, use_reentrant=self.reentrant)[0]
+
+    for reentrant in (False, True):
+        found = diagnose(Again(reentrant), x, probes=64).reach.profile
+        assert expected == pytest.approx(found, rel=1e-9)
+
+
+def test_a_scripted_module_is_measured_like_its_source() -> None:
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(8, 8), nn.Tanh()), inputs()
+    found = diagnose(torch.jit.script(model), x, probes=64)
+    assert diagnose(model, x, probes=64).reach.profile == found.reach.profile
+
+
 def test_a_direct_path_is_not_taken_for_fading() -> None:
     class Residual(nn.Module):
         def __init__(self) -> None:
@@ -166,6 +246,17 @@ def test_a_direct_path_is_not_taken_for_fading() -> None:
     assert 0 == report.reach.horizon
     assert not report.reach.fades(31)
     assert "none binds" == report.verdict.binding
+
+
+def test_an_explosion_comes_before_what_it_spoils() -> None:
+    torch.manual_seed(0)
+    rnn = nn.RNN(8, 16, batch_first=True)
+    with torch.no_grad():
+        cast("Tensor", rnn.weight_hh_l0).copy_(3 * turn(16))
+    report = diagnose(rnn, inputs(steps=96), recall=10**12, probes=64)
+    assert report.memory.capacity < 16
+    assert "gradient reach" == report.verdict.binding
+    assert "clip" in report.verdict.remedy
 
 
 def test_growth_is_called_an_explosion_only_beyond_a_thousandfold() -> None:
@@ -206,6 +297,29 @@ def test_a_layer_taken_cell_by_cell_is_the_layer(
     found, end = step_by_step(copy.deepcopy(layer))(x, start)
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(end, last)
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("lengths", [[7, 7, 7, 7], [7, 6, 2, 1], [2, 7, 1, 7]])
+def test_packed_sequences_are_taken_cell_by_cell_too(
+    kind: Any, directions: int, batch_first: bool, lengths: list[int]
+) -> None:
+    layer = kind(
+        4, 6, num_layers=2, bidirectional=directions == 2, batch_first=batch_first
+    ).double()
+    x = torch.randn(4, 7, 4, dtype=torch.float64)
+    in_order = lengths == sorted(lengths, reverse=True)
+    packed = pack_padded_sequence(
+        x if batch_first else x.transpose(0, 1), torch.tensor(lengths), batch_first, in_order
+    )
+    expected, last = layer(packed)
+    found, end = step_by_step(copy.deepcopy(layer))(packed)
+    torch.testing.assert_close(found.data, expected.data)
+    torch.testing.assert_close(end, last)
+    assert torch.equal(expected.batch_sizes, found.batch_sizes)
+    assert in_order or torch.equal(expected.sorted_indices, found.sorted_indices)
 
 
 def chain_at(model: nn.Module, x: Tensor) -> tuple[int, str]:
@@ -334,6 +448,7 @@ def test_the_bound_follows_from_the_data_sheet() -> None:
         ((29, 59, 119), 1, "3 T − 1"),
         ((14, 16, 18), 0, "2 more at each doubling"),
         ((100, 400, 1600), 2, "grows like T^2.00"),
+        ((33, 31, 31), 0, "at most 33"),
     ],
 )
 def test_growth_is_put_in_words(values: tuple[int, ...], exponent: float, law: str) -> None:
@@ -349,6 +464,32 @@ def test_an_orthogonal_state_holds_as_many_numbers_as_it_is_wide() -> None:
     assert width == pytest.approx(memory.capacity, abs=0.3)
     assert width / steps == pytest.approx(np.mean(memory.scores), abs=0.03)
     assert (memory.floats, memory.visible) == (width, True)
+
+
+def test_a_memory_spread_over_all_lags_is_counted_in_full() -> None:
+    total = Returns(lambda x: x.cumsum(1))
+    memory = diagnose(total, inputs(steps=96)).memory
+    assert -1 == memory.horizon
+    assert 8 == pytest.approx(memory.capacity, abs=0.5)
+    first = diagnose(Returns(lambda x: x[:, 0]), inputs(steps=96)).memory
+    assert 8 == pytest.approx(first.capacity, abs=0.5)
+
+
+def test_copies_of_a_feature_are_one_number() -> None:
+    x = inputs(steps=16, width=1).expand(-1, -1, 4) + torch.arange(4)
+    assert 1 == pytest.approx(diagnose(Returns(lambda x: x[:, -1]), x).memory.capacity, abs=0.3)
+
+
+def test_a_state_as_wide_as_its_sequences_are_long_is_a_state() -> None:
+    memory = diagnose(Linear(turn(32), torch.randn(32, 8)), inputs(steps=32), probes=64).memory
+    assert ("state that the model returns", 32) == (memory.state, memory.floats)
+
+
+def test_what_is_just_enough_is_enough() -> None:
+    register = Linear(torch.diag(torch.ones(7), -1), torch.eye(8)[:, :1])
+    for recall, binds in ((8, False), (9, True)):
+        report = diagnose(register, inputs(steps=32, width=1), recall=recall)
+        assert binds == next(f for f in report.verdict.findings if f.constraint == "memory").binds
 
 
 def test_a_shift_register_recalls_exactly_as_far_as_it_is_long() -> None:
@@ -459,7 +600,8 @@ def test_a_model_of_one_length_is_not_judged_on_growth() -> None:
 
     report = diagnose(Fixed(), inputs(), probes=64)
     assert "cannot tell" == report.verdict.binding
-    assert "takes no other length" in report.verdict.evidence
+    assert "does not run at both 8 and 16 steps" in report.verdict.evidence
+    assert "a quarter and a half" in report.verdict.remedy
     assert report.to_dict()["memory"]["saved"]["exponent"] is None
 
 
@@ -490,6 +632,38 @@ def test_one_sequence_is_enough() -> None:
     assert reach.low < reach.multiplier < reach.high
 
 
+def test_steps_may_stand_on_another_axis_of_the_outputs() -> None:
+    torch.manual_seed(0)
+    for padding in (0, 1):
+        kernel = nn.Conv1d(8, 12, 3, padding=padding)
+        last = diagnose(kernel, inputs(), call=lambda model, x: model(x.transpose(1, 2)), probes=64)
+        assert 2 - padding == last.reach.field
+        assert "beyond lag" in last.verdict.evidence
+        assert 12 == last.memory.floats
+
+
+def test_outputs_of_a_fixed_number_are_all_followed() -> None:
+    halves = Returns(lambda x: torch.stack([x[:, :-1].mean(1), x[:, -1]], 1))
+    report = diagnose(halves, inputs(), probes=64)
+    assert 31 == report.reach.field
+    assert 16 == report.memory.floats
+
+
+@dataclass
+class Outputs:
+    loss: Tensor
+    scores: Tensor
+
+
+def test_a_loss_before_the_outputs_is_passed_over() -> None:
+    torch.manual_seed(0)
+    x = inputs()
+    expected = diagnose(Returns(lambda x: x.cumsum(1)), x, probes=64).reach
+    for wrap in (Outputs, lambda *parts: dict(zip("ab", parts, strict=True)), lambda *parts: parts):
+        returned = Returns(lambda x, wrap=wrap: wrap(x.mean(), x.cumsum(1)))
+        assert expected == diagnose(returned, x, probes=64).reach
+
+
 def test_the_order_of_sequences_does_not_matter() -> None:
     model, x = nn.GRU(8, 8, batch_first=True), inputs(64)
     a, b = (diagnose(model, batch, probes=64).reach for batch in (x, x.flip(0)))
@@ -500,6 +674,7 @@ def test_the_order_of_sequences_does_not_matter() -> None:
     ("model", "steps_chain"),
     [
         (Tagger(), "T + 1"),
+        (Tagger(num_layers=2), "T + 2"),
         (nn.Sequential(nn.Embedding(12, 8), nn.Linear(8, 8)), "1 at any length"),
     ],
 )
@@ -507,6 +682,22 @@ def test_token_ids_are_followed_from_their_embedding(model: nn.Module, steps_cha
     report = diagnose(model, torch.randint(12, (4, 32)), probes=64)
     assert steps_chain == report.depth.chain.law()
     assert 32 == len(report.reach.profile)
+
+
+def test_ids_may_be_flattened_or_named() -> None:
+    class Flat(nn.Module):
+        def __init__(self, named: bool) -> None:
+            super().__init__()
+            self.embed, self.named = nn.Embedding(12, 8), named
+
+        def forward(self, ids: Tensor) -> Tensor:
+            x = self.embed(input=ids) if self.named else self.embed(ids.flatten())
+            return x.view(*ids.shape, 8).cumsum(1)
+
+    for named in (False, True):
+        reach = diagnose(Flat(named), torch.randint(12, (4, 32)), probes=64).reach
+        assert 1 == pytest.approx(reach.multiplier)
+        assert 32 == len(reach.profile)
 
 
 def test_ids_may_be_turned_before_they_are_embedded() -> None:
@@ -589,6 +780,34 @@ def test_a_model_that_keeps_its_last_state_can_be_measured() -> None:
     assert model.last[0] is kept
 
 
+def test_a_state_kept_between_calls_leaks_into_no_other_measurement() -> None:
+    class Kept(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gru, self.h = nn.GRU(8, 8, batch_first=True), torch.zeros(1, 4, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            states, h = self.gru(x, self.h)
+            self.h = h.detach() + 1
+            return states
+
+    torch.manual_seed(0)
+    model = Kept()
+    report = diagnose(model, inputs(), probes=62)
+    assert "8 T" in report.depth.operations.law()
+    assert 64 == report.memory.sequences  # four at a time, as many as there are states for
+    assert not model.h.any()
+
+
+def test_a_model_that_writes_into_its_inputs_is_measured_on_what_it_was_given() -> None:
+    def scaled(x: Tensor) -> Tensor:
+        return x.mul_(3).tanh()
+
+    x = inputs()
+    expected = diagnose(Returns(lambda x: (3 * x).tanh()), x).memory.scores
+    assert expected == diagnose(Returns(scaled), x).memory.scores
+
+
 class Returns(nn.Module):
     """Returns what a function makes of the inputs."""
 
@@ -600,6 +819,28 @@ class Returns(nn.Module):
         return self.function(x)
 
 
+class Broken(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        nn.init.constant_(self.layer.weight, math.nan)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+
+class OneWay(torch.autograd.Function):
+    """Cannot be gone back through."""
+
+    @staticmethod
+    def forward(ctx: object, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: object, *gradients: Tensor) -> None:
+        raise TypeError("no way back")
+
+
 @pytest.mark.parametrize(
     ("model", "batch", "message"),
     [
@@ -609,12 +850,31 @@ class Returns(nn.Module):
         (nn.Identity(), inputs()[:0], "batch: expected numbers with the axes"),
         (nn.Identity(), inputs(steps=5), "batch: expected at least 8 steps, got 5"),
         (nn.Linear(3, 3), inputs(), "model: expected to run on a batch of shape .4, 32, 8., got"),
-        (Returns(lambda x: x.sum()), inputs(), "model: expected floating-point outputs for each"),
+        (
+            Returns(lambda x: x.sum()),
+            inputs(),
+            "model: expected a tensor.*got numbers without axes",
+        ),
         (Returns(lambda x: x.argmax(2)), inputs(), "model: expected floating-point outputs"),
         (Returns(lambda x: "text"), inputs(), "model: expected a tensor of outputs.*got str"),
         (Returns(lambda x: x.detach()), inputs(), "model: expected outputs that depend on"),
         (Returns(lambda x: x + x.mean((0, 1))), inputs(), "batch: expected sequences that do not"),
         (Returns(lambda x: x / 0 * 0), inputs(), "model: expected finite outputs"),
+        (nn.Linear(8, 8), inputs() / 0, "batch: expected finite numbers"),
+        (Broken(), inputs(), "model: expected finite weights, got nan or infinity in layer.weight"),
+        (nn.LazyLinear(3), inputs(), "model: expected weights, got none in weight: call the model"),
+        (
+            Returns(cast("Any", (x for x in ()))),
+            inputs(),
+            "that copy.deepcopy copies, got TypeError: cannot pickle",
+        ),
+        (Returns(lambda x: {}["a"]), inputs(), "got KeyError: 'a' .*test_diagnosis.py:"),
+        (Returns(OneWay.apply), inputs(), "model: expected a backward pass.*test_diagnosis.py:"),
+        (
+            Returns(lambda x: x.sum(1)[None]),
+            inputs(),
+            r"in outputs of shape \(1, 4, 8\); call= can",
+        ),
         (Returns(torch.Tensor.double), torch.ones(4, 32).long(), "read by an nn.Embedding"),
         (nn.Linear(8, 8), torch.ones(4, 32, 8), "batch: expected inputs that differ"),
     ],
@@ -641,10 +901,21 @@ def test_a_task_that_the_model_cannot_run_is_refused() -> None:
 
     with pytest.raises(ValueError, match="steps: expected a length that the model takes, got 64"):
         diagnose(Short(), inputs(), steps=64)
-    with pytest.raises(ValueError, match="steps: expected at least 8, got 5"):
-        diagnose(Short(), inputs(), steps=5)
-    with pytest.raises(ValueError, match="recall: expected at least one number, got 0"):
-        diagnose(Short(), inputs(), recall=0)
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({"steps": 5}, "steps: expected a whole number from 8 on, got 5"),
+        ({"steps": 64.0}, "steps: expected a whole number from 8 on, got 64.0"),
+        ({"recall": 0}, "recall: expected a whole number from 1 on, got 0"),
+        ({"probes": 2}, "probes: expected a whole number from 16 on, got 2"),
+        ({"accelerator": "a100"}, "accelerator: expected one of onehop.roofline.*got 'a100'"),
+    ],
+)
+def test_a_task_that_is_none_is_refused(task: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        diagnose(nn.GRU(8, 8, batch_first=True), inputs(), **task)
 
 
 def test_a_shorter_task_is_measured_at_its_own_length() -> None:
@@ -703,6 +974,22 @@ def number():
 
 def unknown():
     return nn.Tanh()
+
+
+def fails():
+    return 1 / 0
+
+
+class Later(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scores, self.gru = nn.Linear(8, 2), nn.GRU(4, 8, batch_first=True)
+
+    def forward(self, x):
+        return self.scores(self.gru(x)[0])
+
+
+ready = Later()
 """
 
 
@@ -733,7 +1020,8 @@ def test_the_command_prints_the_report_of_what_a_factory_makes(
 def test_the_command_makes_inputs_for_the_first_layer(
     factories: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, found in (("turned", True), ("tokens", False)):
+    made = (("turned", True), ("tokens", False), ("Later", False), ("ready", False))
+    for name, found in made:
         assert 0 == command.main(["diagnose", f"{factories}:{name}", "--steps", "16", "--json"])
         report = json.loads(capsys.readouterr().out)
         assert (16, 8, found) == (report["steps"], report["sequences"], report["time_first"])
@@ -747,6 +1035,9 @@ def test_the_command_makes_inputs_for_the_first_layer(
         ("not_there:model", "No module named 'not_there'"),
         ("made_here:number", "expected a torch.nn.Module, or one and a batch, got int"),
         ("made_here:unknown", "let it return the model and a batch"),
+        ("made_here:fails", "made_here.py:31)"),
+        ("made_here:pair", "batch: expected at least 8 steps, got 4"),
+        (":model", "expected module:factory, got ':model'"),
     ],
 )
 def test_a_factory_that_fails_is_named(

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from onehop.diagnosis.depth import measure_depth
 from onehop.diagnosis.reach import measure_reach
-from onehop.diagnosis.recall import measure_memory
+from onehop.diagnosis.recall import FEWEST_PROBES, measure_memory
 from onehop.diagnosis.report import Report
 from onehop.diagnosis.subject import FEWEST_STEPS, Call, Subject
 from onehop.diagnosis.verdict import judge
@@ -34,9 +34,10 @@ def diagnose(
 
     Args:
         model: a module from sequences to outputs, one for each step or one for each sequence. It
-            may return a tuple or a mapping that begins with them.
+            may return a tuple, a mapping or a dataclass that begins with them.
         batch: what `model(batch)` takes: numbers, `(batch, steps, features)`, or token ids,
-            `(batch, steps)`; with time first if the model wants that.
+            `(batch, steps)`; with time first if the model wants that. Full sequences: no gradient
+            comes from padding.
         steps: length of the task; the batch's own if not given. The last steps of a longer batch
             are used, and a shorter one is repeated.
         recall: how many numbers of the past (tokens, if it reads tokens) the answer needs at once.
@@ -54,12 +55,19 @@ def diagnose(
         ValueError: model or batch are not what can be measured; the message says what was expected
             and what came.
     """
+    for name, value, least in (
+        ("steps", steps, FEWEST_STEPS),
+        ("recall", recall, 1),
+        ("probes", probes, FEWEST_PROBES),
+    ):
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise ValueError(f"{name}: expected a whole number from {least} on, got {value!r}")
+    if not isinstance(accelerator, Accelerator):
+        raise ValueError(
+            f"accelerator: expected one of onehop.roofline, such as A100_80GB, got {accelerator!r}"
+        )
     subject = Subject(model, batch, call, batch_first)
     length = subject.steps if steps is None else steps
-    if length < FEWEST_STEPS:
-        raise ValueError(f"steps: expected at least {FEWEST_STEPS}, got {length}")
-    if recall < 1:
-        raise ValueError(f"recall: expected at least one number, got {recall}")
     subject = subject.at(length)
     reach, layers = measure_reach(subject, per_layer=per_layer)
     depth = measure_depth(subject, accelerator)

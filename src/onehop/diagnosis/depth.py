@@ -1,8 +1,9 @@
 """How the longest chain, the work and the traffic of a model grow with the length of a sequence."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
@@ -16,6 +17,7 @@ LAUNCH = 5e-6
 """Seconds from a program to a running operation: the lower end of what a loop in Python takes;
 for whose measurements these are, see the chapter on an idle accelerator."""
 ROUNDS = 5
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Growth:
             return f"{last:,} (one length only)"
         if self.values[0] == last:
             return f"{last:,} at any length"
+        if last <= self.values[1]:  # as where a length had to be padded
+            return f"at most {max(self.values):,}"
         if self.exponent < 0.5:
             doublings = math.log2(self.lengths[2] / self.lengths[1])
             return f"{(last - self.values[1]) / doublings:.3g} more at each doubling"
@@ -104,6 +108,20 @@ def lengths_of(steps: int) -> tuple[int, int, int]:
     return steps - 3 * quarter, steps - 2 * quarter, steps
 
 
+def at_lengths(steps: int, measure: Callable[[int], T]) -> tuple[tuple[int, ...], list[T]]:
+    """Return three lengths up to `steps` and what is measured at each; the last alone if need be.
+
+    Args:
+        steps: the longest; what goes wrong at this one is raised.
+        measure: takes a length.
+    """
+    lengths, full = lengths_of(steps), measure(steps)
+    try:
+        return lengths, [*map(measure, lengths[:2]), full]
+    except Exception:  # whatever a model says to another length
+        return (steps,), [full]
+
+
 def measure_depth(subject: Subject, accelerator: Accelerator) -> Depth:
     """Return chains, work, traffic, what an accelerator makes of them, and the time of a step.
 
@@ -111,7 +129,13 @@ def measure_depth(subject: Subject, accelerator: Accelerator) -> Depth:
         subject: the model.
         accelerator: from `onehop.roofline`.
     """
-    traces, lengths = _traces(subject)
+
+    def at(steps: int) -> Trace:
+        model, batch = step_by_step(subject.fresh(precise=True)), subject.last(steps)
+        return trace(lambda: subject.run(batch, precise=True, model=model))
+
+    with subject.conditions(precise=True):
+        lengths, traces = at_lengths(subject.steps, at)
     full = traces[-1]
     half_precision = 2 * full.numbers
     times = _step_seconds(subject)
@@ -131,30 +155,12 @@ def measure_depth(subject: Subject, accelerator: Accelerator) -> Depth:
     )
 
 
-def _traces(subject: Subject) -> tuple[Sequence[Trace], tuple[int, ...]]:
-    """Traces at three lengths, or at the full one alone if the model takes no other."""
-    with subject.conditions(precise=True):
-        model = step_by_step(subject.fresh(precise=True))
-
-        def at(steps: int) -> Trace:
-            batch = subject.last(steps)
-            return trace(lambda: subject.run(batch, precise=True, model=model))
-
-        lengths = lengths_of(subject.steps)
-        full = at(subject.steps)
-        try:
-            shorter = [at(steps) for steps in lengths[:2]]
-        except (RuntimeError, ValueError, AssertionError, IndexError):
-            return [full], (subject.steps,)
-    return [*shorter, full], lengths
-
-
 def _step_seconds(subject: Subject) -> list[float]:
     with subject.conditions(unfused=False), torch.no_grad():
         model = subject.fresh(precise=False)
 
         def call() -> object:
-            return subject.call(model, subject.batch)
+            return subject.call(model, subject.last(subject.steps))
 
         device = subject.batch.device
         clock = device if device.type in ("cpu", "cuda") else getattr(torch, device.type)

@@ -5,18 +5,39 @@ random state, default type and number of threads.
 """
 
 import copy
+import traceback
 import warnings
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+_LIBRARIES = (
+    copy.__file__,
+    "<",
+    *map(str, (Path(torch.__file__).parent, Path(__file__).parents[1])),
+)
+"""Where an error arises that says nothing about the reader's own line."""
+
+
+def said(error: Exception) -> str:
+    """Return an error of the reader's code in a line: its kind, its message, and where it arose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    where = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{where}"
+
 
 def copied(model: nn.Module) -> nn.Module:
-    """Return a deep copy in which tensors that hang on a graph, as a kept state, are detached."""
+    """Return a deep copy in which tensors that hang on a graph, as a kept state, are detached.
+
+    Raises:
+        ValueError: the model holds something that cannot be copied.
+    """
     memo: dict[int, Any] = {}
 
     def detach(value: Any) -> None:
@@ -28,7 +49,12 @@ def copied(model: nn.Module) -> nn.Module:
     for module in model.modules():
         for value in vars(module).values():
             detach(value)
-    return copy.deepcopy(model, memo)
+    try:
+        return copy.deepcopy(model, memo)
+    except Exception as error:  # whatever an attribute says to being copied
+        raise ValueError(
+            f"model: expected a module that copy.deepcopy copies, got {said(error)}"
+        ) from error
 
 
 @contextmanager

@@ -15,6 +15,8 @@ DIRECTIONS = 8
 """At least so many gradients are taken, of several outputs if the sequences are fewer."""
 ROUNDING = 1e-12
 """Below this share of the largest gradient, no lag takes part in the fit."""
+TINY = 1e-50
+"""Below this share of the largest gradient, one that is zero may have been too small to write."""
 SCALE = 2.0**100
 """Where float64 is not to be had: float32 then holds gradients down to 1e-68, exactly scaled."""
 
@@ -30,7 +32,7 @@ class Reach:
     profile: tuple[float, ...]
     """Length of the gradient by lag, averaged over sequences; element 0 is the last step."""
     multiplier: float
-    """Factor by which a step back changes the gradient; 0 if nothing reaches lag 2."""
+    """Factor by which a step back changes the gradient; nan if fewer than two lags have one."""
     low: float
     """Lower end of the multiplier's 95% confidence interval over sequences."""
     high: float
@@ -50,6 +52,11 @@ class Reach:
     def field(self) -> int:
         """The farthest lag from which any gradient arrives at all."""
         return max(lag for lag, length in enumerate(self.profile) if length != 0)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the gradient ends at an edge, as that of a window, and not by being too small."""
+        return self.profile[self.field] > TINY * max(self.profile)
 
     def fades(self, lag: int) -> bool:
         """Whether distance costs the gradient from that lag all but a thousandth.
@@ -105,7 +112,7 @@ def _lengths(subject: Subject, run: Run, followed: list[Tensor]) -> list[Tensor]
     """Of each tensor followed, the lengths of its gradient, `(gradients, steps)`, by lag."""
     final = subject.final(run.outputs)
     rng = torch.Generator().manual_seed(0)
-    scale = 1.0 if run.outputs.dtype == torch.float64 else SCALE
+    scale = SCALE if run.outputs.dtype in (torch.float32, torch.bfloat16) else 1.0
     lengths: list[list[Tensor]] = [[] for _ in followed]
     for _ in range(math.ceil(DIRECTIONS / len(final))):
         weights = torch.randn(final.shape, generator=rng, dtype=torch.float64)
@@ -128,6 +135,7 @@ def _norms(gradient: Tensor) -> Tensor:
 
 
 def _summary(lengths: Tensor, dtype: str) -> Reach:
+    lengths = lengths[lengths.any(1)]  # the last output of a shorter sequence is its padding
     profile = lengths.mean(0)
     first = float(profile[0]) or float(profile.max())
     if not math.isfinite(first):
@@ -162,10 +170,11 @@ def _fit(lengths: Tensor) -> tuple[float, float, float, tuple[int, int]]:
         usable = reached
     lags = usable.nonzero()[:, 0].double()
     if len(lags) < 2:
-        return 0.0, 0.0, 0.0, (0, 0)
+        return math.nan, math.nan, math.nan, (0, 0)
     centred = lags - lags.mean()
     slopes = lengths[:, usable].log() @ centred / (centred @ centred)
-    half = student(len(slopes) - 1) * float(slopes.std()) / math.sqrt(len(slopes))
+    count = len(slopes)
+    half = student(count - 1) * float(slopes.std()) / math.sqrt(count) if count > 1 else math.inf
     mean = float(slopes.mean())
     ends = (int(lags[0]), int(lags[-1]))
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half), ends

@@ -6,7 +6,6 @@ of its variance that is recovered. No linear readout recovers more numbers than 
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from onehop.diagnosis.depth import Growth, lengths_of
+from onehop.diagnosis.depth import Growth, at_lengths
+from onehop.diagnosis.outputs import carried
 from onehop.diagnosis.subject import Subject
 from onehop.memory import saved_bytes
 
@@ -23,8 +23,13 @@ HALF = 0.5
 TARGETS = 16
 """Features that are read out, and tokens that are told apart, at most."""
 LAGS = 48
-"""Lags that are read out, at most; all of them if the sequences are shorter."""
+"""Lags that are scored, near either end; all of them if the sequences are shorter."""
+FEWEST_PROBES = 16
+"""Below this there is nothing to hold out."""
 CHUNK = 32
+"""Sequences that are read at once, unless the model takes no other number than the batch's."""
+ROUNDING = 1e-6
+"""Parts of a state below this share of the largest one are what single precision leaves."""
 RIDGES = 10.0 ** torch.arange(-10, 7, 2, dtype=torch.float64)
 """Penalties tried, relative to the mean variance of the state."""
 
@@ -41,8 +46,10 @@ class Memory:
     measure: str
     """`R²` or `accuracy above chance`."""
     capacity: float
-    """Numbers of the past recovered in all: the sum of scores over all lags and features; for
-    tokens, the number of tokens."""
+    """Numbers of the past recovered in all: the sum over all lags and features of R², corrected
+    for what a fit finds by chance; for tokens, the sum of scores."""
+    error: float
+    """Standard error of the capacity; of tokens, 0."""
     floats: int
     """Numbers that the state has."""
     state: str
@@ -85,34 +92,43 @@ def measure_memory(subject: Subject, probes: int) -> Memory:
     values = _values(subject, rng)
     states, picks, name, visible = [], [], "", False
     with subject.conditions(unfused=False), torch.no_grad():
-        model = subject.fresh(precise=False)
-        for count in _chunks(probes):
-            pick = torch.randint(len(values), (count, subject.steps), generator=rng)
-            state, name, visible = _state(subject, model, values[pick.to(values.device)])
+        chunk = _chunk(subject, probes)
+        for _ in range(math.ceil(probes / chunk)):
+            pick = torch.randint(len(values), (chunk, subject.steps), generator=rng)
+            state, name, visible = _state(subject, values[pick.to(values.device)])
             states.append(state.cpu().double())
             picks.append(pick)
     state, pick = torch.cat(states), torch.cat(picks)
     lags = _lags(subject.steps)
-    codes = _codes(subject, values)
+    codes, features = _codes(subject, values)
     scores = _scores(state, codes[pick], lags, is_tokens=subject.is_tokens)
-    features = 1 if subject.is_tokens else values.shape[1]
+    if subject.is_tokens:
+        capacity, error = _area(lags, scores), 0.0
+    else:
+        capacity, error = (features * found for found in _recovered(state, codes, pick))
     return Memory(
         lags=tuple(lags),
         scores=tuple(scores.clamp(0, 1).tolist()),
         measure="accuracy above chance" if subject.is_tokens else "R²",
-        capacity=features * _area(lags, scores),
+        capacity=min(capacity, float(state.shape[1])),
+        error=error,
         floats=state.shape[1],
         state=name,
         visible=visible,
-        sequences=probes,
+        sequences=len(state),
         saved=_saved(subject),
     )
 
 
-def _chunks(count: int) -> Iterator[int]:
-    while count > 0:
-        yield min(count, CHUNK)
-        count -= CHUNK
+def _chunk(subject: Subject, probes: int) -> int:
+    """How many sequences the model reads at once; some keep a state for those of the batch."""
+    count = min(probes, CHUNK)
+    rows = torch.arange(count, device=subject.batch.device) % subject.sequences
+    try:
+        subject.run(subject.batch.index_select(1 - subject.time, rows))
+    except Exception:  # whatever a model says to another number of sequences
+        return subject.sequences
+    return count
 
 
 def _values(subject: Subject, rng: torch.Generator) -> Tensor:
@@ -129,23 +145,34 @@ def _values(subject: Subject, rng: torch.Generator) -> Tensor:
     return found
 
 
-def _codes(subject: Subject, values: Tensor) -> Tensor:
-    """What is read out for each input to draw: its features, or one number for each token."""
+def _codes(subject: Subject, values: Tensor) -> tuple[Tensor, int]:
+    """What is read out for each input to draw, and how many numbers an input is.
+
+    For tokens, a number for each. Features are turned until none says anything of another: of two
+    that are copies, recovering both is recovering one.
+    """
     if subject.is_tokens:
-        return torch.eye(len(values), dtype=torch.float64)
-    values = values.cpu().double()
-    return values[:, values.std(0) > 0][:, :TARGETS]
+        return torch.eye(len(values), dtype=torch.float64), 1
+    centred = values.cpu().double()
+    centred = centred - centred.mean(0)
+    variances, directions = torch.linalg.eigh(centred.T @ centred / len(centred))
+    differ = variances > ROUNDING**2 * variances[-1]
+    codes = (centred @ directions / variances.clamp(min=1e-300).sqrt())[:, differ]
+    return codes[:, -TARGETS:], int(differ.sum())
 
 
 def _lags(steps: int) -> list[int]:
+    """Dense near the last input, and near the first, which a second direction reads last."""
     if steps <= LAGS:
         return list(range(steps))
-    spread = torch.logspace(0, math.log10(steps), LAGS, dtype=torch.float64)
-    return sorted({round(lag) - 1 for lag in spread.tolist()})
+    spread = torch.logspace(0, math.log10(steps), LAGS // 2, dtype=torch.float64)
+    near = {round(lag) - 1 for lag in spread.tolist()}
+    return sorted(near | {steps - 1 - lag for lag in near})
 
 
-def _state(subject: Subject, model: nn.Module, batch: Tensor) -> tuple[Tensor, str, bool]:
+def _state(subject: Subject, batch: Tensor) -> tuple[Tensor, str, bool]:
     """The state after the last step, `(batch, floats)`, what it is, and whether it is all of it."""
+    model = subject.fresh(precise=False)
     found: dict[nn.Module, Tensor] = {}
 
     def keep(module: nn.Module, _arguments: Any, result: Any) -> None:
@@ -166,26 +193,11 @@ def _state(subject: Subject, model: nn.Module, batch: Tensor) -> tuple[Tensor, s
     if found and all(len(state) == len(batch) for state in found.values()):
         kinds = sorted({type(module).__name__ for module in found})
         return torch.cat(list(found.values()), 1), f"state of {', '.join(kinds)}", True
-    carried = _carried(run.raw, len(batch), subject.steps)
-    if carried is not None:
-        return carried, "state that the model returns", True
+    if subject.carries:
+        parts = [part.movedim(part.shape.index(len(batch)), 0) for part in carried(run.raw)]
+        state = torch.cat([part.flatten(1) for part in parts], 1)
+        return state, "state that the model returns", True
     return subject.final(run.outputs), "last output", False
-
-
-def _carried(raw: Any, sequences: int, steps: int) -> Tensor | None:
-    """The second thing that a model returns, if it has a size for each sequence and none for T."""
-    if not isinstance(raw, tuple | list) or len(raw) != 2:
-        return None
-    parts = raw[1] if isinstance(raw[1], tuple | list) else (raw[1],)
-    if not parts or not all(isinstance(p, Tensor) and p.is_floating_point() for p in parts):
-        return None
-    flat = []
-    for part in parts:
-        axes = [axis for axis, size in enumerate(part.shape) if size == sequences]
-        if not axes or steps in part.shape:
-            return None
-        flat.append(part.movedim(axes[0], 0).flatten(1))
-    return torch.cat(flat, 1)
 
 
 def _scores(state: Tensor, inputs: Tensor, lags: list[int], *, is_tokens: bool) -> Tensor:
@@ -225,6 +237,28 @@ def _scores(state: Tensor, inputs: Tensor, lags: list[int], *, is_tokens: bool) 
     return 1 - (truth - guesses).square().sum((0, 2)) / (truth - base).square().sum((0, 2))
 
 
+def _recovered(state: Tensor, codes: Tensor, pick: Tensor) -> tuple[float, float]:
+    """The sum over all lags of the mean share of a code's variance that the state determines.
+
+    The second number is its standard error if the shares are small.
+
+    By least squares on all sequences, less what as many random floats would explain; so what is
+    spread thinly over many lags counts in full, as it would not with a held-out score.
+    """
+    count = len(state)
+    U, S, _ = torch.linalg.svd(state - state.mean(0), full_matrices=False)
+    U = U[:, ROUNDING * S[0] < S][:, : count // 2]
+    free = count - 1 - U.shape[1]
+    total = 0.0
+    for picked in pick.split(LAGS, 1):
+        targets = codes[picked].flatten(1)
+        targets = targets - targets.mean(0)
+        explained = (U.T @ targets).square().sum(0) / targets.square().sum(0)
+        total += float((1 - (1 - explained) * (count - 1) / free).sum()) / codes.shape[1]
+    of_one = 2 * U.shape[1] / ((count + 1) * free)
+    return max(total, 0.0), math.sqrt(of_one * pick.shape[1] / codes.shape[1])
+
+
 def _area(lags: list[int], scores: Tensor) -> float:
     """The sum of scores over all lags; between those tried, the curve is taken to be straight.
 
@@ -241,10 +275,6 @@ def _saved(subject: Subject) -> Growth:
         model, batch = subject.fresh(precise=False), subject.last(steps)
         return saved_bytes(lambda: subject.call(model, batch))
 
-    lengths = lengths_of(subject.steps)
     with subject.conditions(unfused=False):
-        full = at(subject.steps)
-        try:
-            return Growth(lengths, (at(lengths[0]), at(lengths[1]), full))
-        except (RuntimeError, ValueError, AssertionError, IndexError):
-            return Growth((subject.steps,), (full,))
+        lengths, kept = at_lengths(subject.steps, at)
+    return Growth(lengths, tuple(kept))

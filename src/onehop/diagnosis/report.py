@@ -88,8 +88,9 @@ def _lines(report: Report) -> list[str]:
 
 
 def _reach_rows(reach: Reach, layers: dict[str, Reach]) -> dict[str, str]:
+    fitted = "" if math.isnan(reach.multiplier) else ", lags {} to {}".format(*reach.fitted)
     rows = {
-        "factor per step": f"{_interval(reach)}, lags {reach.fitted[0]} to {reach.fitted[1]}",
+        "factor per step": f"{_interval(reach)}{fitted}",
         "a thousandth arrives": f"from lag {reach.horizon} of {len(reach.profile) - 1}",
         "numbers": f"{reach.precision}, {reach.samples} gradients",
     }
@@ -101,6 +102,8 @@ def _reach_rows(reach: Reach, layers: dict[str, Reach]) -> dict[str, str]:
 
 
 def _interval(reach: Reach) -> str:
+    if math.isnan(reach.multiplier):
+        return "none: too few lags have a gradient"
     return f"{reach.multiplier:.6g} (95%: {reach.low:.6g} to {reach.high:.6g})"
 
 
@@ -129,7 +132,8 @@ def _memory_rows(memory: Memory) -> dict[str, str]:
     part = "" if memory.visible else "; more may be carried than shows"
     return {
         "state": f"{memory.state}, {memory.floats} floats{part}",
-        "recovered": f"{memory.capacity:.3g} {memory.unit} by a linear readout, "
+        "recovered": f"{memory.capacity:.3g} {memory.unit}"
+        f"{f' ± {memory.error:.1g}' if memory.error else ''} by a linear readout, "
         f"{memory.sequences} probes",
         "at least half of it": f"up to lag {memory.horizon} ({memory.measure})"
         if memory.horizon >= 0

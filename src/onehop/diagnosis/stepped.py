@@ -12,8 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import PackedSequence
+from torch.nn.utils.parametrize import is_parametrized
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+_FORWARDS = (nn.RNN.forward, nn.LSTM.forward, nn.GRU.forward)
 State = tuple[Tensor, ...]
 Keep = Callable[[str, Tensor], None]
 
@@ -21,8 +23,8 @@ Keep = Callable[[str, Tensor], None]
 def step_by_step(model: nn.Module, keep: Keep | None = None) -> nn.Module:
     """Make every nn.RNN, nn.LSTM and nn.GRU of a model run cell by cell, in place.
 
-    Dropout between layers is left out. Packed sequences and single sequences without a batch run
-    as before.
+    Dropout between layers is left out. A single sequence without a batch, a layer whose weights are
+    computed anew, and a class with a way of its own run as before.
 
     Args:
         model: a module, or one of these layers itself.
@@ -33,16 +35,49 @@ def step_by_step(model: nn.Module, keep: Keep | None = None) -> nn.Module:
         The model.
     """
     for name, layer in model.named_modules():
-        if type(layer) in (nn.RNN, nn.LSTM, nn.GRU):
+        if not isinstance(layer, nn.RNNBase) or is_parametrized(layer):
+            continue
+        if type(layer).forward in _FORWARDS:
             layer.forward = partial(_forward, layer, name, keep)
     return model
 
 
 def _forward(layer: nn.RNNBase, prefix: str, keep: Keep | None, inputs: Any, hx: Any = None) -> Any:
-    if isinstance(inputs, PackedSequence) or inputs.ndim == 2:
+    if isinstance(inputs, PackedSequence):
+        return _packed(layer, prefix, keep, inputs, hx)
+    if inputs.ndim == 2:
         return type(layer).forward(layer, inputs, hx)
+    return _padded(layer, prefix, keep, inputs, hx, None)
+
+
+def _packed(
+    layer: nn.RNNBase, prefix: str, keep: Keep | None, inputs: PackedSequence, hx: Any
+) -> tuple[PackedSequence, Any]:
+    """The same for packed sequences: padded, run, and packed in the order they came in."""
+    padded, lengths = pad_packed_sequence(inputs, batch_first=layer.batch_first)
+    outputs, last = _padded(layer, prefix, keep, padded, hx, lengths.to(padded.device))
+    if inputs.sorted_indices is not None:
+        order = inputs.sorted_indices
+        outputs = outputs.index_select(0 if layer.batch_first else 1, order)
+        lengths = lengths[order.cpu()]
+    data = pack_padded_sequence(outputs, lengths, layer.batch_first).data
+    ends = inputs.batch_sizes, inputs.sorted_indices, inputs.unsorted_indices
+    return PackedSequence(data, *ends), last
+
+
+def _padded(
+    layer: nn.RNNBase,
+    prefix: str,
+    keep: Keep | None,
+    inputs: Tensor,
+    hx: Any,
+    lengths: Tensor | None,
+) -> tuple[Tensor, Any]:
     time = 1 if layer.batch_first else 0
     rows = list(inputs.unbind(time))
+    runs: list[Tensor | None] = [None] * len(rows)
+    if lengths is not None and (lengths < len(rows)).any():
+        runs = [(lengths > step)[:, None] for step in range(len(rows))]
     directions = ("", "_reverse") if layer.bidirectional else ("",)
     names = [
         f"l{number}{direction}" for number in range(layer.num_layers) for direction in directions
@@ -57,7 +92,7 @@ def _forward(layer: nn.RNNBase, prefix: str, keep: Keep | None, inputs: Any, hx:
         of_directions = []
         for direction in directions:
             name = f"l{number}{direction}"
-            outputs, end = _direction(layer, rows, starts[name], name)
+            outputs, end = _direction(layer, rows, runs, starts[name], name)
             of_directions.append(outputs)
             ends.append(end)
         rows = [torch.cat(both, -1) for both in zip(*of_directions, strict=True)]
@@ -76,13 +111,20 @@ def _starts(layer: nn.RNNBase, x: Tensor, hx: Any, count: int) -> list[State]:
 
 
 def _direction(
-    layer: nn.RNNBase, rows: list[Tensor], state: State, name: str
+    layer: nn.RNNBase, rows: list[Tensor], runs: list[Tensor | None], state: State, name: str
 ) -> tuple[list[Tensor], State]:
-    """Outputs of all steps, and the state after the last of them, of one layer in one direction."""
+    """Outputs of all steps, and the state after the last of them, of one layer in one direction.
+
+    Where a step lies beyond the end of some sequences, they keep their state.
+    """
     backward = name.endswith("_reverse")
     outputs = []
-    for x in reversed(rows) if backward else rows:
-        state = _cell(layer, x, state, name)
+    steps = list(zip(rows, runs, strict=True))
+    for x, run in reversed(steps) if backward else steps:
+        new = _cell(layer, x, state, name)
+        if run is not None:
+            new = tuple(torch.where(run, *parts) for parts in zip(new, state, strict=True))
+        state = new
         outputs.append(state[0])
     return outputs[::-1] if backward else outputs, state
 

@@ -1,7 +1,7 @@
 """The model under diagnosis: sequences of several lengths go in, the last outputs come out."""
 
 import copy
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from onehop.diagnosis.isolation import conditions, copied
-from onehop.diagnosis.outputs import tensor_of
+from onehop.diagnosis.isolation import conditions, copied, said
+from onehop.diagnosis.outputs import carried, tensor_of
 
 Call = Callable[[nn.Module, Tensor], Any]
 FEWEST_STEPS = 8
@@ -52,13 +52,16 @@ class Subject:
         _check(model, batch)
         self.call: Call = call or (lambda module, sequences: module(sequences))
         self.batch = batch.detach()
-        self.model = copied(model).eval().requires_grad_()
+        self.model = copied(model).eval()
+        for parameter in self.model.parameters():  # a scripted module has no requires_grad_
+            parameter.requires_grad_(parameter.is_floating_point() or parameter.is_complex())
         self.time = 1 if batch_first is None else int(batch_first)
         self.precise = False
+        self.carries = False  # whether the second thing it returns is a state
         self.precise = self._in_float64()
         if batch_first is None:
             self.time = self._time_axis()
-        self.by_step = self._has_steps()
+        self.steps_axis = self._steps_axis()
         if self.steps < FEWEST_STEPS:
             raise ValueError(
                 f"batch: expected at least {FEWEST_STEPS} steps, got {self.steps} on axis "
@@ -96,7 +99,7 @@ class Subject:
                 subject.run(subject.batch)
         except Exception as error:  # whatever a model says to another length
             raise ValueError(
-                f"steps: expected a length that the model takes, got {steps}: {error}"
+                f"steps: expected a length that the model takes, got {steps}: {said(error)}"
             ) from error
         return subject
 
@@ -122,7 +125,7 @@ class Subject:
             raw = self.call(model, leaf.clone())  # a model may write into its inputs
         else:
             with _embedding(model, batch, leaves):
-                raw = self.call(model, batch)
+                raw = self.call(model, batch.clone())
         if not leaves:
             raise ValueError(
                 "model: expected token ids to be read by an nn.Embedding, "
@@ -132,8 +135,8 @@ class Subject:
 
     def final(self, outputs: Tensor) -> Tensor:
         """Return what stands at the last step, `(batch, numbers)`."""
-        if self.by_step:
-            outputs = outputs.select(self.time, -1)
+        if self.steps_axis is not None:
+            outputs = outputs.select(self.steps_axis, -1)
         return outputs.flatten(1) if outputs.ndim > 1 else outputs[:, None]
 
     def fresh(self, *, precise: bool) -> nn.Module:
@@ -153,15 +156,17 @@ class Subject:
         try:
             with self.conditions():
                 outputs = self.run(self.batch).outputs
-            if not outputs.isfinite().all():
-                raise ValueError("model: expected finite outputs, got nan or infinity")
         except Exception as error:
             if isinstance(error, ValueError) and str(error).startswith("model: expected"):
                 raise
             raise ValueError(
                 f"model: expected to run on a batch of shape {tuple(self.batch.shape)}, "
-                f"got {type(error).__name__}: {error}"
+                f"got {said(error)}; call= says how to call it"
             ) from error
+        if not outputs.isfinite().all():
+            raise ValueError(
+                "model: expected finite outputs, got nan or infinity from finite inputs and weights"
+            )
         self.precise = True
         try:
             with self.conditions(precise=True):
@@ -178,29 +183,37 @@ class Subject:
                     return 1 - axis
         raise ValueError(
             "batch: expected sequences that do not influence one another along axis 0 or axis 1 of "
-            f"the batch, got a model that mixes both axes of {tuple(self.batch.shape)}"
+            f"the batch, got a model that mixes both axes of {tuple(self.batch.shape)} in outputs "
+            f"of shape {tuple(run.outputs.shape)}; call= can pick others, batch_first= settles it"
         )
 
-    def _has_steps(self) -> bool:
-        """Whether the model returns one output a step, and not one a sequence."""
+    def _steps_axis(self) -> int | None:
+        """The axis of the outputs that is as long as the sequences are; None without one."""
         with self.conditions():
-            outputs = self.run(self.batch).outputs
-            axis = 1 - self.time if outputs.ndim > 2 or outputs.shape == self.batch.shape[:2] else 0
-            if outputs.shape[axis] != self.sequences:
-                raise ValueError(
-                    f"model: expected outputs for {self.sequences} sequences along axis {axis}, "
-                    f"got shape {tuple(outputs.shape)}"
+            run = self.run(self.batch)
+            shape, states = run.outputs.shape, [part.shape for part in carried(run.raw)]
+            try:
+                shorter = self.run(self.last(self.steps // 2))
+                half = shorter.outputs.shape
+                follow = [axis for axis, size in enumerate(shape) if size != half[axis]]
+                same = states == [part.shape for part in carried(shorter.raw)]
+                self.carries = (
+                    same and states != [] and all(self.sequences in state for state in states)
                 )
-            if outputs.shape != self.batch.shape[:2]:
-                return outputs.ndim > 2
-            try:  # one number a step, or as many classes as steps?
-                fewer = self.run(self.last(self.steps - 1)).outputs
-            except RuntimeError:
-                return True
-            return fewer.shape != outputs.shape
+            except Exception:  # whatever a model says to another length
+                follow = [axis for axis, size in enumerate(shape) if size == self.steps]
+        axis = self.time if self.time in follow else next(iter(follow), None)
+        of_sequences = 0 if axis is None else 1 - self.time
+        if axis == of_sequences or shape[of_sequences] != self.sequences:
+            raise ValueError(
+                f"model: expected outputs for {self.sequences} sequences along axis "
+                f"{of_sequences}, got shape {tuple(shape)}"
+            )
+        return axis
 
 
 def _check(model: Any, batch: Any) -> None:
+    """Say what is wrong with either before anything is run."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
     if not isinstance(batch, Tensor):
@@ -212,22 +225,32 @@ def _check(model: Any, batch: Any) -> None:
             "batch: expected numbers with the axes (batch, steps, features) or token ids with "
             f"(batch, steps), got {batch.dtype} of shape {tuple(batch.shape)}"
         )
+    if not batch.isfinite().all():
+        raise ValueError("batch: expected finite numbers, got nan or infinity")
+    for name, parameter in model.named_parameters():
+        if isinstance(parameter, nn.UninitializedParameter):
+            raise ValueError(f"model: expected weights, got none in {name}: call the model once")
+        if not parameter.isfinite().all():
+            raise ValueError(f"model: expected finite weights, got nan or infinity in {name}")
 
 
 @contextmanager
 def _embedding(model: nn.Module, ids: Tensor, leaves: list[tuple[Tensor, bool]]) -> Generator[None]:
     """Make the first embedding of the batch's own ids hand out a leaf."""
 
-    def replace(module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> Tensor | None:
+    def replace(
+        module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], output: Tensor
+    ) -> Tensor | None:
+        read = next(iter((*arguments, *named.values()))).flatten()
         for swapped, layout in ((False, ids), (True, ids.T)):
-            if not leaves and torch.equal(arguments[0], layout):
-                leaf = output.detach().requires_grad_()
+            if not leaves and torch.equal(read, layout.flatten()):
+                leaf = output.detach().reshape(*layout.shape, -1).requires_grad_()
                 leaves.append((leaf, swapped))
-                return leaf.clone()
+                return leaf.clone().view_as(output)
         return None
 
     found = [module for module in model.modules() if isinstance(module, nn.Embedding)]
-    hooks = [module.register_forward_hook(replace) for module in found]
+    hooks = [module.register_forward_hook(replace, with_kwargs=True) for module in found]
     try:
         yield
     finally:
@@ -257,7 +280,7 @@ def gradients(outputs: Tensor, weights: Tensor, inputs: list[Tensor]) -> list[Te
     """Return the gradients of a weighted sum of outputs; zeros where nothing leads.
 
     Raises:
-        ValueError: the outputs were computed without a graph.
+        ValueError: the outputs were computed without a graph, or it cannot be gone back through.
     """
     if not outputs.requires_grad:
         raise ValueError(
@@ -265,5 +288,21 @@ def gradients(outputs: Tensor, weights: Tensor, inputs: list[Tensor]) -> list[Te
             "got outputs without a gradient"
         )
     total = (outputs * weights).sum()
-    found = torch.autograd.grad(total, inputs, retain_graph=True, allow_unused=True)
+    try:
+        found = _found(total, inputs)
+    except Exception as error:  # whatever an autograd.Function says
+        raise ValueError(
+            f"model: expected a backward pass to the inputs, got {said(error)}"
+        ) from error
     return [torch.zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True)]
+
+
+def _found(total: Tensor, inputs: list[Tensor]) -> Sequence[Tensor | None]:
+    try:
+        return torch.autograd.grad(total, inputs, retain_graph=True, allow_unused=True)
+    except RuntimeError:  # a reentrant checkpoint knows no other way than backward()
+        for x in inputs:
+            x.retain_grad()
+            x.grad = None
+        total.backward(retain_graph=True)
+        return [x.grad for x in inputs]

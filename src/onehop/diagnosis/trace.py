@@ -96,7 +96,7 @@ class _Tracer(TorchDispatchMode):
         elif func.overloadpacket in flop_registry:
             flops = flop_registry[func.overloadpacket](*args, **kwargs, out_val=out)
             products = 1
-        elif name.startswith(FUSED) or func.namespace != "aten":
+        elif made and (name.startswith(FUSED) or func.namespace != "aten"):
             self.opaque.add(name)
         earlier = [self.ready[key] for key in map(_key, needed) if key in self.ready]
         products += max((r.products for r in earlier), default=0)

@@ -8,11 +8,12 @@ leaves the smallest share of what the task needs comes first.
 import math
 from dataclasses import dataclass
 
-from onehop.diagnosis.depth import Depth
+from onehop.diagnosis.depth import Depth, lengths_of
 from onehop.diagnosis.reach import Reach
 from onehop.diagnosis.recall import Memory
 
 NONE, UNKNOWN = "none binds", "cannot tell"
+ANOTHER = "diagnose at a number of steps of which the model takes a quarter and a half too"
 
 
 @dataclass(frozen=True)
@@ -76,19 +77,26 @@ def judge(reach: Reach, depth: Depth, memory: Memory, *, steps: int, recall: int
 
 def _reach(reach: Reach, steps: int) -> Finding:
     lag = steps - 1
-    rate = f"a step back multiplies the gradient by {reach.multiplier:.4g}"
-    if reach.explodes:
+    rate = (
+        "a factor for each step back cannot be fitted"
+        if math.isnan(reach.multiplier)
+        else f"a step back multiplies the gradient by {reach.multiplier:.4g}"
+    )
+    if reach.explodes:  # nothing else can be learned, or measured, before this is mended
         return Finding(
             "gradient reach",
             True,
-            1 / reach.growth,
+            0.0,
             True,
             f"{rate}: it grows {reach.growth:.3g}-fold within {lag} steps",
             "clip the norm of the gradient, and scale the recurrent weights down",
         )
-    if reach.field < lag:
+    if reach.field < lag and reach.is_cut:
         found = f"no gradient arrives from beyond lag {reach.field}, and lag {lag} is needed"
-        remedy = "widen the receptive field: layers, kernels, gaps between taps, or attention"
+        remedy = (
+            "widen the receptive field: layers, kernels, gaps between taps, or attention; "
+            "or stop detaching the state"
+        )
     elif reach.fades(lag):
         found = f"{rate}: at lag {reach.horizon} of the {lag} needed a thousandth still arrives"
         remedy = (
@@ -106,7 +114,8 @@ def _reach(reach: Reach, steps: int) -> Finding:
 
 
 def _state(memory: Memory, recall: int) -> Finding:
-    enough = memory.capacity >= recall
+    doubt = max(2 * memory.error, 0.5)  # a number is a whole one
+    enough = memory.capacity + doubt > recall
     share = memory.capacity / recall
     held = f"a linear readout of the {memory.state} recovers {memory.capacity:.3g} {memory.unit}"
     if memory.sequences < 2 * memory.floats and not enough:
@@ -139,6 +148,11 @@ def _state(memory: Memory, recall: int) -> Finding:
     )
 
 
+def _lengths(steps: int) -> str:
+    quarter, half, _ = lengths_of(steps)
+    return f"the model does not run at both {quarter} and {half} steps"
+
+
 def _training(memory: Memory) -> Finding:
     saved, exponent = memory.saved, memory.saved.exponent
     megabytes = saved.values[-1] / 1e6
@@ -149,8 +163,8 @@ def _training(memory: Memory) -> Finding:
             None,
             1.0,
             False,
-            f"{at}; the model takes no other length",
-            "let the model take shorter sequences",
+            f"{at}; {_lengths(saved.lengths[-1])}",
+            ANOTHER,
         )
     # From here on, the part that grows with the square outweighs the part that grows with T.
     return Finding(
@@ -177,11 +191,10 @@ def _depth(depth: Depth) -> Finding:
         reason = (
             f"cannot see inside {', '.join(depth.opaque)}"
             if depth.opaque
-            else "the model takes no other length"
+            else _lengths(chain.lengths[-1])
         )
-        return Finding(
-            "sequential depth", None, 1.0, False, f"{laws}; {reason}", "time two lengths"
-        )
+        remedy = "time it at two lengths" if depth.opaque else ANOTHER
+        return Finding("sequential depth", None, 1.0, False, f"{laws}; {reason}", remedy)
     return Finding(
         "sequential depth",
         grows > 0.5 and depth.launch_seconds > work,
