@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build site record check test-site lighthouse clean new test-zensical gpu-check
+.PHONY: help serve test build site runtime record check test-site lighthouse clean new test-zensical gpu-check
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,6 +18,7 @@ help:
 	@echo 'make test     run every block of every page and every test'
 	@echo 'make build    write the site to site/; fails when a printed number drifted'
 	@echo 'make site     build, and add what readers take away: PDF, EPUB, notebooks, offline copy'
+	@echo 'make runtime  fetch the Python that blocks run on in the browser; `make site` does it too'
 	@echo 'make record   accept what the blocks print now (PAGES="docs/chapters/x.md" for some pages)'
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
 	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
@@ -38,11 +39,16 @@ test: $(INSTALLED)
 build: $(INSTALLED)
 	@$(BIN)/mkdocs build --strict
 
-# The pages link to what `driftproof publish` will make here.
+# The pages link to what `driftproof publish` will make here, and run blocks where Python is there.
 site: $(INSTALLED)
-	@DOWNLOADS="$$($(BIN)/driftproof publish --formats)" $(BIN)/mkdocs build --strict -d site
+	@DOWNLOADS="$$($(BIN)/driftproof publish --formats)" \
+	PYTHON_RUNTIME="$$($(BIN)/python snippets/runtime.py)" $(BIN)/mkdocs build --strict -d site
 	@$(BIN)/driftproof publish site
+	@$(BIN)/python snippets/runtime.py site
 	@$(BIN)/python tests/site/check_links.py site
+
+runtime: $(INSTALLED)
+	@$(BIN)/python snippets/runtime.py
 
 record: $(INSTALLED)
 	@$(BIN)/python snippets/ledger.py

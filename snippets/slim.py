@@ -93,7 +93,7 @@ def slim(site: Path) -> None:
     """Rewrite pages, style sheets and Material's script in the folder of a built site."""
     pages = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html"))}
     folder = site / "assets/javascripts"
-    scripts = sorted([*folder.glob("*.js"), *folder.glob("widgets/*.js")])
+    scripts = sorted([*folder.glob("*.js"), *folder.glob("widgets/*.js"), *folder.glob("run/*.js")])
     names = {name for text in pages.values() for name in used_names(text)}
     for script in scripts:
         words = _WORD.findall(script.read_text("utf-8"))

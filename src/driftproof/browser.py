@@ -8,9 +8,11 @@ imports and constants that a browser can have are kept: blocks below may need th
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from driftproof.config import Config
 from driftproof.names import loaded, stored
 from driftproof.page import Block, Page
 
@@ -48,6 +50,44 @@ def steps(page: Page, modules: Collection[str]) -> list[Step]:
             lost.pop(name, None)
         objects = objects - stored(tree) | _objects(tree)
     return found
+
+
+def whole(page: Page, config: Config) -> frozenset[int]:
+    """Return the numbers of the blocks of a page that run in a browser."""
+    found = steps(page, config.browser) if config.browser else []
+    return frozenset(step.block.number for step in found if not step.obstacle)
+
+
+def as_json(page: Page, config: Config) -> str:
+    """Return what a script needs to run the steps of a page and to judge what they print."""
+    blocks = []
+    for step in steps(page, config.browser):
+        output = step.block.output
+        blocks.append(
+            {
+                "id": step.block.anchor,
+                "code": step.code,
+                "runs": not step.obstacle,
+                "raises": "" if step.obstacle else step.block.options.get("raises", ""),
+                "output": output.text if output else None,
+                "rtol": output.tolerance.rtol if output else 0,
+                "atol": output.tolerance.atol if output else 0,
+            }
+        )
+    return json.dumps(blocks)
+
+
+def modules(config: Config) -> str:
+    """Return, as JSON by path, the project's own modules that a browser has, with their packages."""
+    found = {}
+    for module in config.browser:
+        parts = module.split(".")
+        packages = ["/".join([*parts[:i], "__init__"]) for i in range(1, len(parts))]
+        for path in (*packages, "/".join(parts)):
+            file = config.root / config.source / f"{path}.py"
+            if file.is_file():
+                found[f"{path}.py"] = file.read_text("utf-8")
+    return json.dumps(found)
 
 
 def _obstacle(

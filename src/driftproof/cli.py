@@ -145,7 +145,7 @@ def _list(config: Config, paths: list[str] | None, options: argparse.Namespace) 
             "runs": block.runs,
             "output": bool(block.output),
             "reason": block.options.get("reason", ""),
-            "browser": not kept.get(block.number, "does not run"),
+            "browser": bool(config.browser) and not kept.get(block.number, "does not run"),
             "obstacle": kept.get(block.number, ""),
         }
         for page in pages

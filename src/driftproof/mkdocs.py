@@ -16,8 +16,8 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page as SitePage
 
+from driftproof import browser, render
 from driftproof import config as settings
-from driftproof import render
 from driftproof.check import check
 from driftproof.fences import without_code_spans
 from driftproof.grammar import parse_page
@@ -93,7 +93,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Tell the extension which page comes next."""
         path = f"{self.settings.docs}/{page.file.src_uri}"
         parsed = self._parsed(path, markdown)
-        render.showing = render.View(parsed, self.report, markdown) if parsed else None
+        runs = browser.whole(parsed, self.settings) if parsed else frozenset()
+        render.showing = render.View(parsed, self.report, markdown, runs) if parsed else None
         self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path
 
     @event_priority(-100)
@@ -141,16 +142,23 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.problems = problems
 
     def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
-        """Publish the page's Markdown; while serving, add the script that asks for its state."""
+        """Publish the page's Markdown and blocks; while serving, add a script that asks for its state."""
         source = page.file.abs_src_path
         if source is not None:
             target = Path(config.site_dir, page.file.src_uri)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(Path(source).read_bytes())
+        parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
+        if parsed and browser.whole(parsed, self.settings):
+            target = Path(config.site_dir, page.file.dest_uri).with_name("blocks.json")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(browser.as_json(parsed, self.settings))
         return with_script(output) if self.serving else output
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """While serving, begin to verify the pages: the site is up, nothing is held up by it."""
+        """Publish the modules that a browser has; while serving, begin to verify the pages."""
+        if self.settings.browser:
+            Path(config.site_dir, "modules.json").write_text(browser.modules(self.settings))
         if self.serving:
             self._verify(self.problems)
 

@@ -43,11 +43,13 @@ class View:
         page: The parsed page.
         report: What is known of it and of the pages it names.
         markdown: The text that the renderer was given.
+        in_browser: Numbers of the blocks that a reader's browser can run.
     """
 
     page: Page
     report: Report
     markdown: str
+    in_browser: frozenset[int] = frozenset()
 
 
 showing: View | None = None
@@ -136,7 +138,7 @@ class _Rendering:
     """One conversion of one page: its fences come in the order in which they were parsed."""
 
     def __init__(self, view: View) -> None:
-        self.page, self.report = view.page, view.report
+        self.page, self.report, self.in_browser = view.page, view.report, view.in_browser
         self.result = view.report.results.get(view.page.path)
         self.run = self.result.run if self.result else None
         ours = (fence for name, fence in self.page.fences if name in ("python", "output"))
@@ -216,9 +218,9 @@ def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
         note = f'<p class="driftproof-stamp">Shown, not run: {escape(block.options["reason"])}</p>'
     anchor = escape(block.anchor)
     link = permalink(anchor, "block")
-    return (
-        f'<div class="driftproof-block" data-search-exclude id="{anchor}">{link}{html}{note}</div>'
-    )
+    runs = " data-runs" if block.number in rendering.in_browser else ""
+    attributes = f'class="driftproof-block" data-search-exclude{runs} id="{anchor}"'
+    return f"<div {attributes}>{link}{html}{note}</div>"
 
 
 def _placed(

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from driftproof.browser import steps
+from driftproof.browser import Step, steps
 from driftproof.config import Config
 from driftproof.grammar import parse_text
 
 MODULES = ("math", "numpy", "book.formulas")
 
 
-@pytest.fixture
-def obstacles(tmp_path):
-    """What keeps each block of a page, given as the codes of its blocks, from a browser."""
-
-    def obstacles(*codes: str) -> list[str]:
-        return [step.obstacle for step in found(*codes)]
-
-    def found(*codes: str, output: str = ""):
-        lines = [f"```python\n{code}\n```\n{output}" for code in codes]
-        page = parse_text(Config(tmp_path), "docs/a.md", "\n".join(lines).split("\n"))
-        assert [] == page.problems
-        return steps(page, MODULES)
-
-    obstacles.found = found
-    return obstacles
+def found(*codes: str, output: str = "") -> list[Step]:
+    """What a browser runs of a page of these blocks."""
+    lines = [f"```python\n{code}\n```\n{output}" for code in codes]
+    page = parse_text(Config(Path()), "docs/a.md", "\n".join(lines).split("\n"))
+    assert [] == page.problems
+    return steps(page, MODULES)
 
 
-def test_a_block_qualifies_that_imports_what_a_browser_has(obstacles):
+def obstacles(*codes: str, output: str = "") -> list[str]:
+    return [step.obstacle for step in found(*codes, output=output)]
+
+
+def test_a_block_qualifies_that_imports_what_a_browser_has():
     assert [""] == obstacles("import math\nfrom book.formulas import f\nprint(f(math.pi))")
     assert ["imports torch"] == obstacles("import torch")
     assert ["imports torch.nn"] == obstacles("def f():\n    from torch.nn import Linear")
@@ -36,22 +31,22 @@ def test_a_block_qualifies_that_imports_what_a_browser_has(obstacles):
     assert ["imports book"] == obstacles("from book import models")
 
 
-def test_names_from_elsewhere_keep_a_block_from_a_browser(obstacles):
+def test_names_from_elsewhere_keep_a_block_from_a_browser():
     assert ["imports torch", "needs 'x' from block-1", "needs 'y' from block-2"] == obstacles(
         "import torch\nx = torch.ones(2)", "y = x + 1", "print(y)"
     )
     assert ["imports torch", "", ""] == obstacles("import torch\nx = 1 + torch", "x = 2", "x")
 
 
-def test_imports_and_constants_of_a_block_go_along_without_it(obstacles):
+def test_imports_and_constants_of_a_block_go_along_without_it():
     code = "import math\nimport torch\nd, name = 512, 'a'\nlist_ = [1]\nx = torch.ones(d)"
-    first, second = obstacles.found(code, "print(math.log(d), name)")
+    first, second = found(code, "print(math.log(d), name)")
     assert "import math\nd, name = (512, 'a')" == first.code
     assert "" == second.obstacle
     assert "needs 'list_' from block-1" == obstacles(code, "print(list_)")[1]
 
 
-def test_what_a_foreign_block_may_have_changed_is_lost(obstacles):
+def test_what_a_foreign_block_may_have_changed_is_lost():
     make = "import numpy\nrng = numpy.random.default_rng(0)\nn = 3"
     draw = "import torch\ny = torch.tensor(rng.normal(size=n))"
     lost = "needs 'rng' from block-2"
@@ -59,8 +54,6 @@ def test_what_a_foreign_block_may_have_changed_is_lost(obstacles):
     assert ["", "imports torch", ""] == obstacles(make, draw, "print(n, numpy.pi)")
 
 
-def test_a_measurement_does_not_qualify(obstacles):
+def test_a_measurement_does_not_qualify():
     output = '\n```output measured="here, on 2026-11-29"\n3\n```\n'
-    assert ["depends on the machine"] == [
-        step.obstacle for step in obstacles.found("print(3)", output=output)
-    ]
+    assert ["depends on the machine"] == obstacles("print(3)", output=output)

@@ -142,25 +142,79 @@ document$.subscribe(() => {
   onEachPage(hide);
 })();
 
-// Figures that answer: their scripts are loaded where a page holds one, and draw what it recorded.
-{
-  const folder = document.currentScript.src.replace(/[^/]*$/, "widgets/");
-  const loading = {};
+// What only some pages need, and some readers: loaded where it is.
+const assets = document.currentScript.src.replace(/[^/]*$/, "");
+const loading = {};
 
-  const loaded = (name) =>
-    (loading[name] ??= new Promise((done, failed) => {
-      const isStyle = name.endsWith(".css");
-      const part = document.createElement(isStyle ? "link" : "script");
-      Object.assign(part, isStyle ? { rel: "stylesheet", href: folder + name } : { src: folder + name, async: false });
-      Object.assign(part, { onload: done, onerror: failed });
-      document.head.append(part);
-    }));
+const loaded = (name) =>
+  (loading[name] ??= new Promise((done, failed) => {
+    const isStyle = name.endsWith(".css");
+    const part = document.createElement(isStyle ? "link" : "script");
+    Object.assign(part, isStyle ? { rel: "stylesheet", href: assets + name } : { src: assets + name, async: false });
+    Object.assign(part, { onload: done, onerror: failed });
+    document.head.append(part);
+  }));
+
+// Figures that answer: their scripts are loaded where a page holds one, and draw what it recorded.
+onEachPage(() => {
+  document.querySelectorAll("[data-widget]").forEach(async (figure) => {
+    const { widget, values } = figure.dataset;
+    await Promise.all(["plot.css", "plot.js", `${widget}.js`].map((name) => loaded(`widgets/${name}`)));
+    if (!("live" in figure.dataset)) oneHop[widget].mount(figure, JSON.parse(values));
+  });
+});
+
+// A block that the browser can run has a button, where the site has a Python for it; other blocks have
+// a link to the page's notebook, where there is one. Nothing is loaded before the button is pressed.
+{
+  const python = document.querySelector("meta[name=python]")?.content;
+  const home = python && new URL(`../${python}/`, assets).href;
 
   onEachPage(() => {
-    document.querySelectorAll("[data-widget]").forEach(async (figure) => {
-      const { widget, values } = figure.dataset;
-      await Promise.all(["plot.css", "plot.js", `${widget}.js`].map(loaded));
-      if (!("live" in figure.dataset)) oneHop[widget].mount(figure, JSON.parse(values));
+    const notebook = document.querySelector('.downloads a[href$=".ipynb"]');
+    document.querySelectorAll(".driftproof-block").forEach((block) => {
+      if (block.querySelector(".book-run")) return;
+      const runs = home && "runs" in block.dataset;
+      if (!runs && !notebook) return;
+      const way = document.createElement(runs ? "button" : "a");
+      way.className = "book-run";
+      way.textContent = runs ? "Run / edit" : "Open as notebook";
+      if (!runs) Object.assign(way, { href: notebook.href, download: "" });
+      else {
+        way.type = "button";
+        way.addEventListener("click", async () => {
+          await Promise.all(["run.css", "compare.js", "run.js"].map((name) => loaded(`run/${name}`)));
+          await runner.open(block, home);
+        });
+      }
+      block.append(way);
     });
   });
 }
+
+// Where a folded answer was computed, a box in front of it takes the reader's own: its numbers are
+// looked for among those that the answer has recorded.
+onEachPage(() => {
+  document.querySelectorAll("details.success:has(.driftproof-output)").forEach((answer, i) => {
+    if (answer.firstElementChild.textContent !== "Answer") return;
+    if (answer.previousElementSibling?.matches(".book-answer")) return;
+    const form = document.createElement("form");
+    form.className = "book-answer";
+    form.innerHTML =
+      `<label for="book-answer-${i}">Your answer</label> <input id="book-answer-${i}" autocomplete="off">` +
+      ' <button>Check</button> <span role="status"></span>';
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      await loaded("run/compare.js");
+      const say = (text) => (form.lastElementChild.textContent = text);
+      const typed = form.querySelector("input").value;
+      const cells = ".driftproof-output :is(td, code), .driftproof-bound";
+      const recorded = [...answer.querySelectorAll(cells)].map((part) => part.textContent).join("\n");
+      const strangers = comparer.strangers(recorded, typed).map((number) => number.text);
+      if (!comparer.findNumbers(typed).length) say("Type a number, or several.");
+      else if (strangers.length) say(`Not in the recorded answer: ${strangers.join(", ")}.`);
+      else say("Agrees with the recorded answer.");
+    });
+    answer.before(form);
+  });
+});
