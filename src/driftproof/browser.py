@@ -78,7 +78,7 @@ def as_json(page: Page, config: Config) -> str:
 
 
 def modules(config: Config) -> str:
-    """Return, as JSON by path, the project's own modules that a browser has, with their packages."""
+    """Return the project's own modules that a browser has, with their packages: JSON by path."""
     found = {}
     for module in config.browser:
         parts = module.split(".")

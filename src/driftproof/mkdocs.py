@@ -142,7 +142,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.problems = problems
 
     def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
-        """Publish the page's Markdown and blocks; while serving, add a script that asks for its state."""
+        """Publish the page's Markdown and blocks; while serving, add the script of its state."""
         source = page.file.abs_src_path
         if source is not None:
             target = Path(config.site_dir, page.file.src_uri)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from driftproof.browser import Step, steps
+from driftproof.browser import Step, as_json, modules, steps, whole
 from driftproof.config import Config
 from driftproof.grammar import parse_text
 
+OUTPUT = ['```output rtol="0.1" because="it is an example"', "1", "```"]
 MODULES = ("math", "numpy", "book.formulas")
 
 
@@ -57,3 +59,25 @@ def test_what_a_foreign_block_may_have_changed_is_lost():
 def test_a_measurement_does_not_qualify():
     output = '\n```output measured="here, on 2026-11-29"\n3\n```\n'
     assert ["depends on the machine"] == obstacles("print(3)", output=output)
+
+
+def test_a_page_and_its_modules_go_to_the_browser_as_data(tmp_path):
+    (tmp_path / "src/book").mkdir(parents=True)
+    (tmp_path / "src/book/__init__.py").write_text("")
+    (tmp_path / "src/book/formulas.py").write_text("x = 1\n")
+    config = Config(tmp_path, browser=MODULES)
+    assert {"book/__init__.py": "", "book/formulas.py": "x = 1\n"} == json.loads(modules(config))
+    page = parse_text(config, "docs/a.md", ["```python", "print(1)", "```", "", *OUTPUT])
+    assert frozenset({1}) == whole(page, config)
+    assert frozenset() == whole(page, Config(tmp_path))
+    assert [
+        {
+            "id": "block-1",
+            "code": "print(1)\n",
+            "runs": True,
+            "raises": "",
+            "output": "1",
+            "rtol": 0.1,
+            "atol": 0.0,
+        }
+    ] == json.loads(as_json(page, config))

@@ -108,9 +108,15 @@ def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return site
     site = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(site)]
-    build = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    python = next(ROOT.glob(".runtime/*"), None)  # where `make runtime` has fetched it
+    names = {**os.environ, "PYTHON_RUNTIME": python.name if python else ""}
+    build = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=names
+    )
     if build.returncode:
         pytest.fail(f"the site does not build:\n{build.stderr}", pytrace=False)
+    if python:
+        shutil.copytree(python, site / "assets" / python.name)
     return site
 
 

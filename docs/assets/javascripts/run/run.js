@@ -1,7 +1,6 @@
 // A block that a reader can change and run. The blocks above it run first, in order, so that it finds
 // what it would find on the page; what it prints is compared with what the page has recorded.
 const runner = (() => {
-  const LIMIT = 60; // seconds for one press of "Run", the loading of Python aside
   const SHOWN = 8; // differences that are listed
   let ids = 0;
   let session = null; // of the page that is shown: { address, blocks, editors, ran }
@@ -78,8 +77,8 @@ const runner = (() => {
     let broken = null;
     await new Promise((done, failed) => {
       const limit = setTimeout(
-        () => stop(`Stopped after ${LIMIT} seconds. The next run begins anew.`),
-        LIMIT * 1000,
+        () => stop(`Stopped after ${shared.limit} seconds. The next run begins anew.`),
+        shared.limit * 1000,
       );
       machine.busy = {
         done,
@@ -227,5 +226,7 @@ const runner = (() => {
     place.append(element("div", { className: "book-runner" }, status));
   }
 
-  return { open };
+  // `limit`: seconds for one press of "Run", the loading of Python aside.
+  const shared = { open, limit: 60 };
+  return shared;
 })();

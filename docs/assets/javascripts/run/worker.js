@@ -39,16 +39,16 @@ def run(code, raises):
 `;
 
 // What was fetched once is kept, where the browser lets a page keep files. Pyodide checks the wheel
-// against the hash in its lock file.
+// against the hash in its lock file; of a file that does not arrive it says nothing.
 async function keeping(home) {
   const ask = self.fetch.bind(self);
   const kept = await self.caches?.open(home).catch(() => undefined);
-  if (!kept) return;
   self.fetch = async (address, options) => {
-    const known = await kept.match(address);
+    const known = await kept?.match(address);
     if (known) return known;
-    const answer = await ask(address, options);
-    if (answer.ok) await kept.put(address, answer.clone());
+    const answer = await ask(address, options).catch(() => ({ ok: false }));
+    if (!answer.ok) self.postMessage({ broken: `${address} is missing` });
+    else await kept?.put(address, answer.clone());
     return answer;
   };
 }
