@@ -290,7 +290,7 @@ def test_a_heading_with_the_id_of_a_block_is_found(new_project):
 def test_the_markdown_of_a_page_is_published_beside_it(project):
     project.add_site()
     project.write("docs/index.md", "# Home\n\n[a page](deep/page.md)\n")
-    text = "# A page\r\n\r\nIt has <data value='1'>1</data>.\r\n".replace("'", '"')
+    text = "# A page\r\n\r\nIt has <data value='2 - 1'>1</data>.\r\n".replace("'", '"')
     project.write("docs/deep/page.md", text)
     result = build(project, "--strict")
     assert 0 == result.returncode, result.stdout
