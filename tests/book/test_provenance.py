@@ -16,7 +16,7 @@ from driftproof.worker import Failure
 
 CONFIG = load(Path(__file__).parent)
 CHAPTERS = [path for path in CONFIG.pages() if "/chapters/" in path]
-RAN = r"ran in this build on \S.*, CPU(; floats within [\de.-]+ of their size)?"
+RAN = r"ran in this build on \S.*, CPU(; floats within [\de.-]+( of their size)?)?"
 MEASURED = r"recorded on \S+.* · torch [\d.]+\S* · \d{4}-\d\d-\d\d; .*"
 ELSEWHERE = r"recorded on a cuda device, .*; not verified .*|no recording from a cuda device .*"
 
