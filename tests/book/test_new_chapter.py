@@ -58,7 +58,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def test_it_says_what_it_wrote_and_what_is_left_to_do(begun):
-    assert begun[1].startswith(f"wrote {PAGE}, docs/index.md, docs/reproducibility.md, mkdocs.yml")
+    written = begun[1].split("\n", 1)[1]
+    assert written.startswith(f"wrote {PAGE}, docs/index.md, docs/reproducibility.md, mkdocs.yml")
     assert "move its line in mkdocs.yml" in begun[1]
 
 

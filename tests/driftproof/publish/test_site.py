@@ -38,7 +38,8 @@ def test_cards_are_made_where_the_address_of_the_site_is_known(built):
 
 def test_a_folder_without_a_site_is_an_error(built):
     done = built.command("driftproof.cli", "publish", "docs")
-    assert (2, "driftproof: docs holds no site; build it first\n") == (done.returncode, done.stdout)
+    said = "driftproof: docs holds no site [no-site]\n    build it first\n"
+    assert (2, said) == (done.returncode, done.stdout)
 
 
 def test_a_page_that_drifted_since_the_build_is_not_published(built):
