@@ -7,13 +7,14 @@ this id draws on the page of this name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from driftproof.figures import Figure
-from driftproof.page import Output, Page
+from driftproof.page import Block, Output, Page
 from driftproof.problem import Problem
 from driftproof.provenance import output_stamp
-from driftproof.results import Report
+from driftproof.results import Report, Result
 
 _BORROWED = re.compile(r'\s*<figure data-of="(?P<slug>[\w-]+)#(?P<anchor>[\w.-]+)"></figure>\s*')
 _ELEMENT = re.compile(r"<figure\b[^>]*\bdata-of\b")
@@ -45,14 +46,11 @@ def owners(page: Page) -> set[str]:
 
 def drawn(borrowed: Borrowed, report: Report) -> tuple[Output, Figure | None] | None:
     """Return the recorded columns and the picture, where it has been drawn; None for no figure."""
-    result = report.results.get(report.owners.get(borrowed.slug, ""))
-    if result is None:
-        return None
-    for block in result.page.running:
-        output = block.output
-        if block.anchor == borrowed.anchor and output and output.show == "figure":
+    for result, block in _lenders(borrowed, report):
+        if block.output and block.output.show == "figure":
             picture = result.run.figures.get(block.number) if result.run else None
-            return output, picture and replace(picture, widget="")  # it answers where it is drawn
+            # It answers where it is drawn.
+            return block.output, picture and replace(picture, widget="")
     return None
 
 
@@ -74,6 +72,11 @@ def problems(page: Page, report: Report) -> list[Problem]:
 
 def origin(borrowed: Borrowed, report: Report) -> str:
     """Say where the picture was drawn, of a figure that exists."""
-    result = report.results[report.owners[borrowed.slug]]
-    block = next(b for b in result.page.running if b.anchor == borrowed.anchor)
+    result, block = next(_lenders(borrowed, report))
     return output_stamp(block, result, report)
+
+
+def _lenders(borrowed: Borrowed, report: Report) -> Iterator[tuple[Result, Block]]:
+    """Yield the block with the id, and the result of its page."""
+    if result := report.results.get(report.owners.get(borrowed.slug, "")):
+        yield from ((result, b) for b in result.page.running if b.anchor == borrowed.anchor)

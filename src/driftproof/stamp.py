@@ -55,7 +55,7 @@ def versions_now(page: Page) -> dict[str, str]:
     """Return the distributions that the page was recorded with, in the versions of now."""
     return {
         name: platform.python_version() if name == "Python" else machine.version(name)
-        for name in _versions(page)
+        for name in versions(page)
     }
 
 
@@ -64,12 +64,13 @@ def drifted_versions(page: Page) -> list[str]:
     now = versions_now(page)
     return [
         f"recorded with {name} {version}, ran with {name} {now[name] or '(missing)'}"
-        for name, version in _versions(page).items()
+        for name, version in versions(page).items()
         if now[name] != version
     ]
 
 
-def _versions(page: Page) -> dict[str, str]:
+def versions(page: Page) -> dict[str, str]:
+    """Return the distributions that the page was recorded with, {} if it never was."""
     found = recorded(page)
     return dict(_VERSION.findall(found[1].partition(";")[0])) if found else {}
 

@@ -53,7 +53,7 @@ class Entry:
     @property
     def slug(self) -> str:
         """A name for it that can stand in a link and in a file name."""
-        return re.sub(r"[^a-z0-9]+", "-", self.source.removesuffix(".md").lower()).strip("-")
+        return _hyphenated(self.source.removesuffix(".md"))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Book:
     @property
     def file_name(self) -> str:
         """The name that its files share."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+        return _hyphenated(self.name)
 
     @property
     def volume(self) -> list[Entry]:
@@ -142,6 +142,10 @@ def published_at() -> datetime.datetime:
     """Return the date that files bear: that of SOURCE_DATE_EPOCH, so that it is no clock's."""
     seconds = max(int(os.environ.get("SOURCE_DATE_EPOCH") or 0), _EARLIEST)
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+
+def _hyphenated(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def _named(nav: list[Any], section: tuple[str, ...]) -> Iterator[tuple[str, str, tuple[str, ...]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from driftproof.publish.book import Book, Entry
 from driftproof.publish.links import resolver
 from driftproof.publish.prose import pieces
 from driftproof.results import Report
-from driftproof.stamp import recorded
-
-_DISTRIBUTION = re.compile(r"([\w.-]+) (\d+[\w.]*)")
+from driftproof.stamp import recorded, versions
 
 
 def write_notebook(book: Book, entry: Entry, report: Report, site: Path) -> Path:
@@ -60,8 +57,8 @@ def _introduction(book: Book, entry: Entry) -> Any:
     """Say what this is, and what to install so that the numbers come out."""
     found = recorded(entry.page)
     stamp = found[1] if found else ""
-    versions = _DISTRIBUTION.findall(stamp.partition(";")[0])
-    pins = [f"{name}=={version}" for name, version in versions if name != "Python"]
+    found_with = {n: v.partition("+")[0] for n, v in versions(entry.page).items() if n != "Python"}
+    pins = [f"{name}=={version}" for name, version in found_with.items()]
     where = book.at(book.sources) or f"./{book.sources}"
     url = book.at(entry.url)
     page = f"[{entry.title}]({url})" if url else entry.title
