@@ -157,11 +157,10 @@ def files(spec: Spec) -> Iterator[tuple[str, str]]:
 def _index(spec: Spec) -> str:
     """Return the front page, which shows numbers of three chapters."""
     prose = Prose("index")
-    shown = {n: "far" for n in spec.importing[:1]} | {spec.edited: "share", spec.chapters: "share"}
-    lines = [
-        f'- [One chapter](chapters/{name(n)}.md) says <data value="{name(n)}:{what}">0.500000</data>.'
-        for n, what in shown.items()
-    ]
+    chapters = dict.fromkeys(spec.importing[:1], "far")
+    chapters |= dict.fromkeys((spec.edited, spec.chapters), "share")
+    link = '- [One chapter](chapters/{0}.md) says <data value="{0}:{1}">0.500000</data>.'
+    lines = [link.format(name(n), value) for n, value in chapters.items()]
     return "\n\n".join(
         ["# A book to measure { #top }", prose.paragraph(), "\n".join(lines), prose.paragraph(), ""]
     )
@@ -176,17 +175,17 @@ def _filled(template: str, number: int, spec: Spec) -> str:
     def text(match: re.Match[str]) -> str:
         match match[1]:
             case "title":
-                return prose.words(3).capitalize()
+                return prose.title()
             case "seed":
                 return str(1000 + number)
             case "opening":
-                return f"This chapter is about the {prose.words(2)} of the {prose.words(2)}."
+                return f"This chapter is about the {prose.thing()} of the {prose.thing()}."
             case "sentence":
                 return prose.sentence()
             case "prose":
                 return prose.paragraph()
             case "link":
-                return f"See [the {prose.words(2)}]({name(next(links))}.md#top) for the rest."
+                return f"See [the {prose.thing()}]({name(next(links))}.md#top) for the rest."
             case "reach":
                 return _reach(number).rstrip()
             case unknown:

@@ -48,8 +48,10 @@ def contents(site: Path, edit: Edit, *, runs: bool = True) -> list[str]:
             page = site / "index.html"
         text = html.unescape(_TAG.sub(" ", page.read_text("utf-8"))).replace("\u2212", "-")
         numbers = set(_NUMBER.findall(text))
-        wrong += [f"{path} does not show {t}" for t in edit.shown[path] if not _has(t, text, numbers)]
-        wrong += [f"{path} still shows {t}" for t in edit.gone[path] if _has(t, text, numbers)]
+        missing = [t for t in edit.shown[path] if not _has(t, text, numbers)]
+        stale = [t for t in edit.gone[path] if _has(t, text, numbers)]
+        wrong += [f"{path} does not show {t}" for t in missing]
+        wrong += [f"{path} still shows {t}" for t in stale]
     return wrong
 
 
