@@ -1,7 +1,9 @@
-"""Keeps runs by content, so that a page runs again only when something it depends on changed.
+"""Keeps runs by content, block by block: what runs again is what something it read has changed for.
 
-An entry is found by what the page asks to run; it is used if all that the run read is unchanged:
-sources of imported modules, files, versions, environment variables. Failed runs are never kept.
+A kept run is found by its page and by the settings that every page sees; it serves a page whose
+blocks are its first ones, as long as all that these read is unchanged: sources of imported modules,
+files, versions, environment variables. Neither paths of this machine nor times are in it, so that
+the folder can be copied to another. Failed runs are never kept.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,68 +24,96 @@ from typing import Any
 from driftproof import machine
 from driftproof.config import Config
 from driftproof.confine import KERNELS
+from driftproof.failure import Failure
 from driftproof.figures import Figure
 from driftproof.observe import digest
-from driftproof.page import Page
-from driftproof.runner import Run, environment, steps_here
+from driftproof.page import Block, Page
+from driftproof.runner import environment, steps_here
+from driftproof.runs import Read, Run
 
-_ENTRIES_KEPT = 4
+_RUNS_KEPT = 8
 _FREE = ("root", "cache", "timeout", "notebooks", "online_only", "card_font")
 """Settings that change nothing in what a page prints."""
 
 
-def key(config: Config, page: Page, expressions: list[str], device: str) -> str:
-    """Return the name under which a run of this page is kept: everything but what it reads."""
+def settings(config: Config, device: str) -> str:
+    """Return a hash of what every page can see: all but the page itself and what it reads."""
     variables = environment(config, device)
-    asked = {
+    seen = {
         "runner": _tool(),
-        "steps": [
-            (b.number, b.code, b.file, b.options.get("raises")) for b in steps_here(page, device)
-        ],
-        "expressions": sorted(expressions),
         "settings": {n: v for n, v in dataclasses.asdict(config).items() if n not in _FREE},
         "kernels": {n: v for n, v in variables.items() if n.startswith(KERNELS)},
         "python": sys.version,
         "processor": machine.processor(),
         "device": device,
     }
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def chain(blocks: list[Block]) -> list[str]:
+    """Return hashes of what has run before the first block, and at the end of each."""
+    links = [""]
+    for block in blocks:
+        step = json.dumps([links[-1], block.code, block.file, block.options.get("raises")])
+        links.append(hashlib.sha256(step.encode()).hexdigest()[:32])
+    return links
 
 
 def load(config: Config, page: Page, expressions: list[str], device: str) -> Run | None:
-    """Return the kept run of a page, or None where there is none that still holds."""
-    path = _path(config, page, key(config, page, expressions, device))
-    try:
-        checksum, _, body = path.read_text("utf-8").partition("\n")
-        if hashlib.sha256(body.encode()).hexdigest() != checksum:
-            return None
-        entry = json.loads(body)
-    except (OSError, ValueError):
-        return None
-    if not _holds(config, entry, device):
-        return None
-    kept = entry["run"]
-    return Run(
-        outputs={int(n): text for n, text in kept["outputs"].items()},
-        figures={int(n): Figure(**figure) for n, figure in kept["figures"].items()},
-        values=kept["values"],
-        files=kept["files"],
-        modules=kept["modules"],
-        variables=kept["variables"],
-        seconds={int(n): seconds for n, seconds in kept["seconds"].items()},
-    )
+    """Return a kept run of a page's blocks that still holds and has the values of `expressions`."""
+    blocks = steps_here(page, device)
+    links = chain(blocks)
+    for entry in _entries(config, page, device):
+        steps = entry["steps"][: len(links)]
+        values = entry["values"] if len(steps) == len(entry["steps"]) else steps[-1]["asked"]
+        if (
+            [step["link"] for step in steps] == links
+            and values.keys() >= set(expressions)
+            and _hold(config, steps, device)
+        ):
+            run = _run(blocks, steps)
+            run.values = {text: values[text] for text in expressions}
+            return run
+    return None
 
 
-def store(config: Config, page: Page, expressions: list[str], device: str, run: Run) -> str:
+def known(config: Config, page: Page, device: str) -> Run:
+    """Return what kept runs tell of a page's first blocks, however few; without any values."""
+    blocks = steps_here(page, device)
+    links = chain(blocks)
+    found: list[dict[str, Any]] = []
+    for entry in _entries(config, page, device):
+        steps = []
+        for link, step in zip(links, entry["steps"], strict=False):
+            if step["link"] != link or not _hold(config, [step], device):
+                break
+            steps.append(step)
+        found = max(found, steps, key=len)
+    return _run(blocks, found)
+
+
+def store(config: Config, page: Page, device: str, run: Run) -> str:
     """Keep a run that succeeded; return what went wrong, "" if nothing did."""
     variables = environment(config, device)
-    entry = {
-        "distributions": machine.distributions(run.modules),
-        "variables": {name: variables.get(name) for name in run.variables},
-        "run": dataclasses.asdict(run),
-    }
-    body = json.dumps(entry)
-    path = _path(config, page, key(config, page, expressions, device))
+    blocks = steps_here(page, device)
+    steps: list[dict[str, Any]] = [
+        {
+            "link": link,
+            "files": read.files,
+            "modules": read.modules,
+            "distributions": machine.distributions(read.modules),
+            "variables": {name: variables.get(name) for name in read.variables},
+            "asked": {},
+        }
+        for link, read in zip(chain(blocks), run.reads, strict=True)
+    ]
+    for block, step, asked in zip(blocks, steps[1:], run.asked, strict=True):
+        figure = run.figures.get(block.number)
+        step["output"], step["seconds"] = run.outputs[block.number], run.seconds[block.number]
+        step["figure"] = dataclasses.asdict(figure) if figure else None
+        step["asked"] = {t: value for t, value in asked.items() if not isinstance(value, Failure)}
+    body = json.dumps({"steps": steps, "values": run.values})
+    path = _folder(config) / f"{_slug(page)}.{settings(config, device)}.{_name(steps)}.json"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_aside(path, f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}".encode())
@@ -91,6 +122,11 @@ def store(config: Config, page: Page, expressions: list[str], device: str, run: 
     with suppress(OSError):  # another build may prune at the same time
         _prune(path)
     return ""
+
+
+def holds(config: Config, run: Run) -> bool:
+    """Whether the project's files are as they were when a run of this process read them."""
+    return all(_digest(config.root / name) == value for name, value in run.files.items())
 
 
 def write_aside(path: Path, content: bytes) -> None:
@@ -105,19 +141,57 @@ def write_aside(path: Path, content: bytes) -> None:
         raise
 
 
-def _path(config: Config, page: Page, name: str) -> Path:
-    slug = page.path.replace("/", "-").removesuffix(".md")
-    return config.root / config.cache / "runs" / f"{slug}.{name}.json"
+def _run(blocks: list[Block], steps: list[dict[str, Any]]) -> Run:
+    """Return the run that the kept steps tell of."""
+    run = Run(reads=[Read(s["files"], s["modules"], [*s["variables"]]) for s in steps])
+    for block, step in zip(blocks, steps[1:], strict=False):
+        run.outputs[block.number] = step["output"]
+        run.seconds[block.number] = step["seconds"]
+        run.asked.append(step["asked"])
+        if step["figure"]:
+            run.figures[block.number] = Figure(**step["figure"])
+    return run
 
 
-def _holds(config: Config, entry: dict[str, Any], device: str) -> bool:
+def _entries(config: Config, page: Page, device: str) -> Iterator[dict[str, Any]]:
+    """Yield the kept runs of a page, the newest first; a damaged one is none."""
+    for path in reversed(_kept(config, f"{_slug(page)}.{settings(config, device)}")):
+        with suppress(OSError, ValueError):
+            checksum, _, body = path.read_text("utf-8").partition("\n")
+            if hashlib.sha256(body.encode()).hexdigest() == checksum:
+                yield json.loads(body)
+
+
+def _kept(config: Config, start: str) -> list[Path]:
+    """Return the files of kept runs whose names begin so, the oldest first."""
+    found = []
+    for path in _folder(config).glob(f"{glob.escape(start)}.{'?' * 16}.json"):
+        with suppress(OSError):  # another build may prune at the same time
+            found.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(found)]
+
+
+def _folder(config: Config) -> Path:
+    return config.root / config.cache / "runs"
+
+
+def _slug(page: Page) -> str:
+    return page.path.replace("/", "-").removesuffix(".md")
+
+
+def _name(steps: list[dict[str, Any]]) -> str:
+    """Return a hash of a run: of what ran and what was read, so that it is kept once."""
+    parts = [[step["link"], step["files"], step["variables"]] for step in steps]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _hold(config: Config, steps: list[dict[str, Any]], device: str) -> bool:
     variables = environment(config, device)
-    return (
-        all(variables.get(name) == value for name, value in entry["variables"].items())
-        and all(machine.version(name) == value for name, value in entry["distributions"].items())
-        and all(
-            _digest(config.root / name) == value for name, value in entry["run"]["files"].items()
-        )
+    return all(
+        all(variables.get(name) == value for name, value in step["variables"].items())
+        and all(machine.version(name) == value for name, value in step["distributions"].items())
+        and all(_digest(config.root / name) == value for name, value in step["files"].items())
+        for step in steps
     )
 
 
@@ -138,13 +212,14 @@ def _digest_of(path: Path, *_: int) -> str:
 def _tool() -> str:
     """Return a hash of the code that makes runs and keeps them."""
     here = Path(__file__).parent
-    names = ("cache", "confine", "family", "figures", "observe", "runner", "worker")
+    names = ("cache", "confine", "failure", "family", "figures", "freeze", "observe", "place",
+             "reader", "runner", "runs", "worker")  # fmt: skip
     return hashlib.sha256(b"".join((here / f"{n}.py").read_bytes() for n in names)).hexdigest()
 
 
 def _prune(path: Path) -> None:
-    slug, key, _ = path.name.rsplit(".", 2)
-    entries = path.parent.glob(f"{glob.escape(slug)}.{'?' * len(key)}.json")
-    entries = sorted(entries, key=lambda p: p.stat().st_mtime_ns)
-    for old in entries[:-_ENTRIES_KEPT]:
+    """Remove the oldest runs of the page whose run has been kept at `path`."""
+    slug = path.name.rsplit(".", 3)[0]
+    paths = path.parent.glob(f"{glob.escape(slug)}.{'?' * 16}.{'?' * 16}.json")
+    for old in sorted(paths, key=lambda p: p.stat().st_mtime_ns)[:-_RUNS_KEPT]:
         old.unlink(missing_ok=True)

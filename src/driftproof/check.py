@@ -9,13 +9,13 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 from driftproof import borrowed, cache, runner
 from driftproof.config import Config
+from driftproof.failure import Failure
 from driftproof.grammar import parse_page
 from driftproof.judge import judge
 from driftproof.page import Page
 from driftproof.problem import Problem
 from driftproof.results import Report, Result
-from driftproof.runner import Run
-from driftproof.worker import Failure
+from driftproof.runs import Run
 
 _CACHE = "make the folder writable, or name another one in the setting `cache`"
 
@@ -155,7 +155,7 @@ def _run(
                 hint = "correct `evaluate` under [tool.driftproof]"
                 result.problems.append(Problem("evaluate", "pyproject.toml", 1, message, hint))
         if result.run.failure is None and not broken and not result.problems:
-            wrong = cache.store(config, page, expressions, device, result.run)
+            wrong = cache.store(config, page, device, result.run)
             if wrong:
                 result.notes.append(Problem("cache", page.path, 1, wrong, _CACHE))
     return result

@@ -9,13 +9,15 @@ nor sends them signals (6.12). A kernel without it leaves the page with the righ
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import re
 import resource
 import struct
 import sys
 from collections.abc import Collection
 from contextlib import suppress
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 _LARGEST_FILE = 2**30
 _SYSTEM = ("HOME", "LANG", "LANGUAGE", "LC_*", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHON*",
@@ -41,12 +43,13 @@ def visible(variables: dict[str, str], names: Collection[str]) -> dict[str, str]
         variables: Those of the command.
         names: Patterns of further names that the project lets through.
     """
-    patterns = [*_SYSTEM, *(f"{start}*" for start in KERNELS), *names]
-    return {
-        name: value
-        for name, value in variables.items()
-        if any(fnmatchcase(name, pattern) for pattern in patterns)
-    }
+    is_seen = _pattern((*_SYSTEM, *(f"{start}*" for start in KERNELS), *names)).match
+    return {name: value for name, value in variables.items() if is_seen(name)}
+
+
+@functools.cache
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, names)))
 
 
 def confine(folder: str, *, limits_memory: bool) -> None:

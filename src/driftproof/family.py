@@ -22,6 +22,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 _server: Any = forkserver._forkserver
 """What multiprocessing knows of the fork server, in the build and in the pages."""
 
+alive: set[int] = set()
+"""The pages that run and their frozen copies: children of the fork server that are no orphans."""
+
 
 def children(pid: int) -> list[int]:
     """Return the living children of a process."""
@@ -44,10 +47,20 @@ def end_children(pid: int, spare: Container[int] = ()) -> None:
         time.sleep(0.001)
 
 
-def end_orphans(spare: Container[int]) -> None:
-    """Kill what ended pages have left to the fork server; `spare` are the pages that run."""
+def end_orphans() -> None:
+    """Kill what ended pages have left to the fork server; what is `alive` stays."""
     if _server._forkserver_pid is not None:
-        end_children(_server._forkserver_pid, spare)
+        end_children(_server._forkserver_pid, alive)
+
+
+def end_what_resumed(pid: int) -> None:
+    """Kill what a frozen copy of a page has sent on its way; the copy goes on waiting.
+
+    Its number came from the page: it is believed if the fork server is its parent.
+    """
+    if _server._forkserver_pid is not None and pid in children(_server._forkserver_pid):
+        end_children(pid)
+    end_orphans()
 
 
 def adopt_orphans() -> None:
@@ -59,6 +72,11 @@ def end_with_server() -> None:
     """Have this process end when the fork server does, which ends with the build."""
     if _server._forkserver_alive_fd is not None:  # each page holds it, and so the server, open
         os.close(_server._forkserver_alive_fd)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Have this process end when its parent does."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

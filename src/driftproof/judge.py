@@ -8,12 +8,12 @@ from dataclasses import replace
 from driftproof import borrowed, lint
 from driftproof.bound import agrees, shown
 from driftproof.compare import Difference, compare, remarks
+from driftproof.failure import Failure
 from driftproof.page import Block, Bound, Page
 from driftproof.problem import Problem
 from driftproof.results import Report, Result, is_stale, printed, value_of
-from driftproof.runner import Run
+from driftproof.runs import Run
 from driftproof.stamp import drifted_versions
-from driftproof.worker import Failure
 
 _STALE = "the code or the recorded text changed since it was recorded"
 _CORRECT = 'correct the code; what belongs to the page is declared by raises="…"'

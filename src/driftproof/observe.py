@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -26,6 +27,19 @@ def digest(path: str) -> str:
     except OSError:
         return ""
     return hashlib.sha256(content).hexdigest()
+
+
+def _real(path: str) -> str:
+    """Return the real path of a file, of which many lie in few folders."""
+    folder, name = os.path.split(path)
+    if os.path.islink(path):
+        return os.path.realpath(path)
+    return os.path.join(_real_folder(folder), name)
+
+
+@functools.cache
+def _real_folder(path: str) -> str:
+    return os.path.realpath(path)
 
 
 class _Environment(os._Environ):
@@ -53,6 +67,9 @@ class Observer:
         self.root = root
         self.variables: set[str] = set()
         self._digests: dict[str, str] = {}
+        self._unsaid: list[str] = []
+        self._modules: set[str] = set()
+        self._said: set[str] = set()
         self._reading = False
 
     def start(self) -> None:
@@ -65,20 +82,24 @@ class Observer:
         """Whether code from `filename` is the page's or the project's, not a library's."""
         return not filename.startswith(("/", "<")) or self._inside(filename)
 
-    def files(self) -> dict[str, str]:
-        """Return the SHA-256 of each file that was read and folder that was listed, as it was then.
+    def news(self) -> tuple[dict[str, str], list[str], list[str]]:
+        """Return what was read since this was last asked: files, modules, variables.
 
-        Paths are relative to the root.
+        Files, and folders that were listed, have their SHA-256 as it was then; their paths are
+        relative to the root. Modules are the top-level ones that are not of the standard library.
         """
-        for module in list(sys.modules.values()):
-            if file := getattr(module, "__file__", None):
-                self._note(os.path.realpath(file))
-        return {os.path.relpath(path, self.root): d for path, d in sorted(self._digests.items())}
-
-    def modules(self) -> list[str]:
-        """Return the top-level modules loaded that are not of the standard library."""
-        names = {name.partition(".")[0] for name in list(sys.modules)}
-        return sorted(names - sys.stdlib_module_names)
+        names = set(sys.modules) - self._modules
+        for name in names:
+            if file := getattr(sys.modules.get(name), "__file__", None):
+                self._note(_real(file))
+        files = {os.path.relpath(path, self.root): self._digests[path] for path in self._unsaid}
+        roots = {name.partition(".")[0] for name in self._modules}
+        modules = {name.partition(".")[0] for name in names} - roots - sys.stdlib_module_names
+        variables = self.variables - self._said
+        self._unsaid.clear()
+        self._modules |= names
+        self._said |= variables
+        return dict(sorted(files.items())), sorted(modules), sorted(variables)
 
     def _inside(self, path: str) -> bool:
         return (
@@ -121,6 +142,7 @@ class Observer:
         self._reading = True
         try:
             self._digests[path] = digest(path)
+            self._unsaid.append(path)
         finally:
             self._reading = False
 

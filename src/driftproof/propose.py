@@ -20,6 +20,7 @@ from driftproof.config import Config
 from driftproof.grammar import parse_page, parse_text
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError
+from driftproof.reader import clean
 from driftproof.record import (
     Change,
     Recording,
@@ -30,7 +31,6 @@ from driftproof.record import (
     write_output,
 )
 from driftproof.results import Report, is_stale, printed
-from driftproof.runner import clean
 
 _LARGEST = 20_000_000
 _STAMP = re.compile(r"[\w.,+()/ ·-]{1,120} · \d{4}-\d\d-\d\d")

@@ -14,15 +14,15 @@ from driftproof.bound import agrees, shown
 from driftproof.check import check
 from driftproof.compare import compare
 from driftproof.config import Config
+from driftproof.failure import Failure
 from driftproof.fences import Fence
 from driftproof.grammar import FRONT_MATTER, parse_page, parse_text
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.results import Report, is_stale, printed, seal, value_of
-from driftproof.runner import Run
+from driftproof.runs import Run
 from driftproof.snippets import read_region
 from driftproof.stamp import recorded, stamp
-from driftproof.worker import Failure
 
 
 @dataclass(frozen=True)

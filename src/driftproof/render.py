@@ -25,6 +25,7 @@ from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 from driftproof.alone import checked
 from driftproof.borrowed import drawn, origin, read
 from driftproof.bound import DATA
+from driftproof.failure import Failure
 from driftproof.fences import Fence
 from driftproof.figures import Figure
 from driftproof.page import Block, Bound, Page
@@ -32,7 +33,6 @@ from driftproof.problem import DriftproofError
 from driftproof.provenance import output_stamp
 from driftproof.results import Report, value_of
 from driftproof.show import permalink, shown_figure, shown_output, stamped
-from driftproof.worker import Failure
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from driftproof import runner
 from driftproof.bound import Value
+from driftproof.failure import Failure
 from driftproof.page import Block, Bound, Page
 from driftproof.problem import Problem
-from driftproof.runner import Run
-from driftproof.worker import Failure
+from driftproof.runs import Run
 
 
 @dataclass

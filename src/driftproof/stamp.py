@@ -13,7 +13,7 @@ from driftproof import machine
 from driftproof.config import Config
 from driftproof.grammar import FRONT_MATTER
 from driftproof.page import Page
-from driftproof.runner import Run
+from driftproof.runs import Run
 
 _LINE = re.compile(r"^recorded: *(?P<stamp>.*)$", re.MULTILINE)
 _SECONDS = re.compile(r"([\d.]+) CPU s\b")

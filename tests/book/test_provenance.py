@@ -10,9 +10,9 @@ import pytest
 from driftproof.bound import agrees
 from driftproof.check import check
 from driftproof.config import load
+from driftproof.failure import Failure
 from driftproof.provenance import facts, output_stamp
 from driftproof.results import Report, value_of
-from driftproof.worker import Failure
 
 CONFIG = load(Path(__file__).parent)
 CHAPTERS = [path for path in CONFIG.pages() if "/chapters/" in path]

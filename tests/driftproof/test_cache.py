@@ -2,7 +2,9 @@
 
 import dataclasses
 import os
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -260,6 +262,111 @@ print(constants.FACTOR)"""
     assert "0.8" == report.results["docs/slow.md"].run.outputs[1]
 
 
+# Down to the block.
+
+BLOCKS = ("first = 1\nprint(first)", "first += 1\nprint(first)", "first += 1\nprint(first)")
+SAID = ("1", "2", "3")
+
+
+def of_blocks(project, *codes, bounds=()):
+    """Check a page of these blocks; return whether it was recalled, and its run."""
+    prose = "".join(f'<data value="{text}">{number}</data>\n\n' for text, number in bounds)
+    project.parse(prose + "".join(f"```python\n{code}\n```\n\n" for code in codes))
+    result = project.check().results["docs/page.md"]
+    assert result.run.failure is None, result.run.failure
+    return result.cached, result.run
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_page_that_lost_its_last_blocks_runs_nothing(project, count):
+    project.configure(evaluate=["str(first)"])
+    _, whole = of_blocks(project, *BLOCKS)
+    assert "3" == whole.values["str(first)"]
+    recalled, run = of_blocks(project, *BLOCKS[:count])
+    assert recalled
+    assert list(SAID[:count]) == list(run.outputs.values())
+    assert {"str(first)": SAID[count - 1]} == run.values
+    assert count == len(run.seconds) == len(run.reads) - 1
+    again = runner.run(project.config, project.parse(project.read()), ["str(first)"])
+    assert (again.outputs, again.values) == (run.outputs, run.values)
+
+
+def test_a_bound_number_of_a_page_that_lost_blocks_is_computed_anew(project):
+    assert 3 == of_blocks(project, *BLOCKS, bounds=[("first", 3)])[1].values["first"]
+    recalled, run = of_blocks(project, *BLOCKS[:2], bounds=[("first", 2)])
+    assert (False, 2) == (recalled, run.values["first"])
+
+
+def test_a_page_that_lost_a_bound_number_runs_nothing(project):
+    of_blocks(project, *BLOCKS, bounds=[("first", 3), ("first + 1", 4)])
+    recalled, run = of_blocks(project, *BLOCKS, bounds=[("first + 1", 4)])
+    assert (True, {"first + 1": 4}) == (recalled, run.values)
+    assert of_blocks(project, *BLOCKS)[0]
+    recalled, run = of_blocks(project, *BLOCKS, bounds=[("first - 1", 2)])
+    assert (False, 2) == (recalled, run.values["first - 1"])
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_block_moved_or_lost_in_the_middle_runs_the_page(project, place):
+    of_blocks(project, *BLOCKS[:2], "print('last')")
+    others = [code for i, code in enumerate((*BLOCKS[:2], "print('last')")) if i != place]
+    assert not of_blocks(project, "first = 1", *others)[0]
+
+
+def test_a_page_of_fewer_blocks_depends_on_what_those_have_read(project):
+    for name in ("early", "late"):
+        project.write(f"docs/{name}.txt", name)
+    codes = [f"print(open('docs/{name}.txt').read())" for name in ("early", "late")]
+    of_blocks(project, *codes)
+    project.write("docs/late.txt", "later")
+    assert of_blocks(project, codes[0])[0]
+    assert not of_blocks(project, *codes)[0]
+    project.write("docs/early.txt", "earlier")
+    assert not of_blocks(project, codes[0])[0]
+
+
+def test_each_block_has_what_it_was_the_first_to_read(project):
+    project.configure(variables=["BOOK_*"])
+    project.write("src/constants.py", "FACTOR = 0.9\n")
+    project.write("docs/data.txt", "four")
+    codes = (
+        "import constants",
+        "import os, constants\nos.environ.get('BOOK_FLAG')",
+        "open('docs/data.txt').read()\nimport constants",
+    )
+    _, run = of_blocks(project, *codes)
+    assert [["src/constants.py"], [], ["docs/data.txt"]] == [list(r.files) for r in run.reads[1:]]
+    assert [[], ["BOOK_FLAG"], []] == [read.variables for read in run.reads[1:]]
+    assert [["constants"], [], []] == [read.modules for read in run.reads[1:]]
+
+
+def test_what_kept_runs_tell_of_a_page_ends_before_the_first_block_that_changed(project):
+    of_blocks(project, *BLOCKS)
+    page = project.parse("".join(f"```python\n{c}\n```\n\n" for c in (*BLOCKS[:2], "new = 1")))
+    assert {1: "1", 2: "2"} == cache.known(project.config, page, "").outputs
+    page = project.parse("```python\nprint('another')\n```\n")
+    assert {} == cache.known(project.config, page, "").outputs
+
+
+def test_what_was_undone_is_recalled(book):
+    for new in ("0.8", "0.7"):
+        edit(book, "src/constants.py", "0.9", new)
+        assert ["docs/page.md"] == ran(book)
+        edit(book, "src/constants.py", new, "0.9")
+        assert [] == ran(book)
+    edit(book, "src/constants.py", "0.9", "0.8")
+    assert [] == ran(book)
+
+
+def test_a_block_that_is_shown_only_changes_no_run(project):
+    of_blocks(project, *BLOCKS)
+    shown = '```python exec="off" reason="it would take an hour"\ntrain()\n```\n\n'
+    project.write("docs/page.md", shown + project.read())
+    result = project.check().results["docs/page.md"]
+    assert result.cached
+    assert {2: "1", 3: "2", 4: "3"} == result.run.outputs
+
+
 # The folder.
 
 
@@ -354,11 +461,21 @@ def test_a_moved_checkout_keeps_its_runs(book, tmp_path_factory):
     assert [] == ran(book)
 
 
+def test_a_folder_restored_elsewhere_with_other_times_is_used(book, tmp_path_factory):
+    for entry in entries(book):
+        assert str(book.root) not in entry.name + entry.read_text()
+    elsewhere = Path(shutil.copytree(book.root, tmp_path_factory.mktemp("clone") / "book"))
+    for path in elsewhere.rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    book.root = elsewhere
+    assert [] == ran(book)
+
+
 def test_old_entries_of_a_page_go_and_those_of_others_stay(book):
     book.write("docs/page.notes.md", "```python\nprint('notes')\n```\n\n```output\nnotes\n```\n")
     assert ["docs/page.notes.md"] == ran(book)
     for number in range(12):
         book.write("docs/page.md", f"```python\nprint({number})\n```\n")
         book.check()
-    assert 6 == len(entries(book))
+    assert 10 == len(entries(book))
     assert [] == ran(book)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from driftproof.machine import version
 from driftproof.problem import DriftproofError
-from driftproof.runner import clean
+from driftproof.reader import clean
 
 STAMP = re.compile(rb"(?m)^recorded: (?!long ago).*?(?=\r?$)")
 DRIFTED = "---\nrecorded: long ago\n---\n\n```python\nprint(26)\n```\n\n```output\n25\n```\n"

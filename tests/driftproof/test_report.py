@@ -12,7 +12,7 @@ import pytest
 from driftproof.problem import Problem
 from driftproof.report import as_annotations, as_json, as_junit, as_summary, as_text
 from driftproof.results import Report, Result
-from driftproof.runner import Run
+from driftproof.runs import Run
 
 GOOD = "```python\nx = 1\nprint(x)\n```\n\n```output\n1\n```\n"
 DRIFTED = "\nText 0.123.\n\n```python\nprint(2)\n```\n\n```output\n3\n```\n"

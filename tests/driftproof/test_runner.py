@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from driftproof import runner
-from driftproof.worker import Failure
+from driftproof import reader, runner
+from driftproof.failure import Failure
 
 FAILING = sorted((Path(__file__).parent / "failing/docs").glob("*.md"))
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes through /proc")
@@ -176,7 +176,7 @@ def test_what_a_failing_block_wrote_to_standard_error_is_kept(project):
     ],
 )
 def test_printed_text_is_recorded_without_what_only_a_terminal_shows(text, expected):
-    assert expected == runner.clean(text)
+    assert expected == reader.clean(text)
 
 
 def test_each_block_has_its_own_output(project):

@@ -1,0 +1,71 @@
+"""Where a page works: an empty folder, the project's modules as they are now, its own streams."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Iterable
+from importlib.machinery import FileFinder, SourceFileLoader
+from typing import Any
+
+_IONBF = 2
+
+
+def enter(folder: str, root: str, links: Iterable[str], source: str) -> None:
+    """Work in an empty folder from which the project can be read."""
+    for name in ("page", "temporary"):
+        os.mkdir(os.path.join(folder, name))
+    os.environ["TMPDIR"] = os.path.join(folder, "temporary")
+    tempfile.tempdir = None
+    os.chdir(os.path.join(folder, "page"))
+    for name in links:
+        if os.path.isdir(os.path.join(root, name)) and not os.path.lexists(name):
+            os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+            os.symlink(os.path.join(root, name), name)
+    source = os.path.join(root, source)
+    hook = FileFinder.path_hook((_FromSource, [".py"]))
+    sys.path_hooks.insert(0, lambda path: hook(_only_under(source, path)))
+    sys.path_importer_cache.clear()
+    sys.path[:] = [source, *(entry for entry in sys.path if entry not in ("", source))]
+    sys.argv[:] = [""]
+
+
+def redirect(out: int, err: int) -> None:
+    """Close standard input, and have all that is printed, also by C code, arrive at once."""
+    with open(os.devnull) as closed:
+        os.dup2(closed.fileno(), 0)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = _unbuffered(1)
+    sys.stderr = _unbuffered(2)
+    libc = ctypes.CDLL(None)
+    for name in ("stdout", "__stdoutp"):  # Linux, macOS
+        if hasattr(libc, name):
+            libc.setvbuf(ctypes.c_void_p.in_dll(libc, name), None, _IONBF, 0)
+
+
+class _FromSource(SourceFileLoader):
+    """Compiles what it imports: a byte-code file goes stale within a second unnoticed."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _only_under(source: str, path: str) -> str:
+    if path != source and not path.startswith(source + os.sep):
+        raise ImportError(path)
+    return path
+
+
+def _unbuffered(descriptor: int) -> io.TextIOWrapper:
+    """Return a stream whose text is in the pipe at once, in order with what others write there."""
+    raw: Any = io.FileIO(descriptor, "w", closefd=False)
+    return io.TextIOWrapper(
+        raw, encoding="utf-8", errors="backslashreplace", newline="", write_through=True
+    )
