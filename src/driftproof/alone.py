@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from driftproof.check import check
 from driftproof.config import Config, load
-from driftproof.grammar import parse_page
+from driftproof.reading import read_page
 from driftproof.page import Page
 from driftproof.results import Report, Result
 
@@ -49,9 +49,9 @@ def _pages(
     files = {file for file, _, _ in changed}
     pages = config.pages()
     if report is None or files - set(pages):
-        return {path: parse_page(config, path) for path in pages}
+        return {path: read_page(config, path) for path in pages}
     kept = {path: result.page for path, result in report.results.items() if path not in files}
-    return {path: kept.get(path) or parse_page(config, path) for path in pages}
+    return {path: kept.get(path) or read_page(config, path) for path in pages}
 
 
 def _stamp(config: Config) -> Stamp:

@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from driftproof import borrowed, cache, runner
+from driftproof import borrowed, cache, reading, runner
 from driftproof.config import Config
 from driftproof.failure import Failure
-from driftproof.grammar import parse_page
 from driftproof.judge import judge
 from driftproof.page import Page
 from driftproof.problem import Problem
@@ -51,11 +50,11 @@ def check(
         going: Asked before each page; once it is false, nothing begins any more.
         progress: Called after each page.
     """
-    pages = pages or {path: parse_page(config, path) for path in config.pages()}
+    pages = pages or {path: reading.read_page(config, path) for path in config.pages()}
     wanted = list(pages) if paths is None else list(paths)
     for path in wanted:
         if path not in pages:
-            pages[path] = parse_page(config, path)
+            pages[path] = reading.read_page(config, path)
     owners = _owners(pages)
     expressions = _expressions(pages)
     named = {
@@ -93,6 +92,7 @@ def check(
         results, set(wanted), owners, device, judged=not recall_only, is_release=release
     )
     for path in wanted if not recall_only else ():
+        results[path].problems += reading.faults(config, pages[path])
         judge(results[path], report)
     return report
 

@@ -27,9 +27,11 @@ CONTAINERS = [
     "tables",
     "pymdownx.details",
     "pymdownx.tabbed",
-    "pymdownx.blocks.caption",
 ]
 """Extensions that decide whether an indented line is code or the inside of something."""
+_CAPTIONS = "pymdownx.blocks.caption"
+"""One more, for the pages that have the blocks it reads: to import it takes a while."""
+_BLOCK = re.compile(r"^[ >\t]*///")
 
 _IN_PARAGRAPH = r"(?:(?!\n[ >\t]*\n).)*?"
 CODE_SPAN = re.compile(rf"(?<!`)(?P<ticks>`+)(?!`){_IN_PARAGRAPH}(?<!`)(?P=ticks)(?!`)", re.DOTALL)
@@ -154,7 +156,7 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
 
     After a broken fence the pairing of the following ones cannot be trusted.
     """
-    md, finder = _parser()
+    md, finder = _parser(any(map(_BLOCK.match, lines)))
     md.reset()
     remaining = list(lines)
     for preprocessor in md.preprocessors:
@@ -170,16 +172,17 @@ def find_fences(lines: list[str]) -> tuple[list[Fence], list[BrokenFence]]:
     return fences, sorted(finder.broken, key=lambda broken: broken.start)
 
 
-def _parser() -> tuple[markdown.Markdown, _Finder]:
+def _parser(captions: bool) -> tuple[markdown.Markdown, _Finder]:
     """Return this thread's parser; to make one takes as long as to read a page."""
-    if not hasattr(_made, "parser"):
+    made = vars(_made).setdefault("parsers", {})
+    if captions not in made:
         extension = _FinderExtension()
         md = markdown.Markdown(
-            extensions=[*CONTAINERS, extension],
+            extensions=[*CONTAINERS, *[_CAPTIONS] * captions, extension],
             extension_configs={"pymdownx.tabbed": {"alternate_style": True}},
         )
-        _made.parser = md, extension.finder
-    return _made.parser
+        made[captions] = md, extension.finder
+    return made[captions]
 
 
 def _as_text(block: Any) -> str:

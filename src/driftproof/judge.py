@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from driftproof import borrowed, lint
+from driftproof import borrowed
 from driftproof.bound import agrees, shown
 from driftproof.compare import Difference, compare, remarks
 from driftproof.failure import Failure
@@ -33,9 +33,8 @@ _TABLE = re.compile(r"\|.*\|\n\|(?:\s*:?-+:?\s*\|)+(?:\n\|.*\|)*")
 
 
 def judge(result: Result, report: Report) -> None:
-    """Add to `result` what is wrong with its page, and what its author should know."""
+    """Add to `result` what is wrong between its page and its run, and what its author should know."""
     page, run = result.page, result.run
-    result.problems += lint.unbound_numbers(page) + lint.malformed_formulas(page)
     result.problems += borrowed.problems(page, report)
     if run is None:
         return
@@ -83,7 +82,7 @@ def judge_block(result: Result, block: Block, got: str) -> None:
         problem("seal", line, _STALE, hint)
     if output.is_leaf:
         return
-    differences = compare(output.text, got, output.tolerance)
+    differences = got != output.text and compare(output.text, got, output.tolerance)
     if differences:
         for difference in differences:
             result.problems.append(_drift(page, output.fence.start + 2, difference))

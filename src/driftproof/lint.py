@@ -30,6 +30,11 @@ _SMALL = 10
 _YEARS = range(1940, 2031)
 
 
+def problems(page: Page) -> list[Problem]:
+    """Return what is wrong with the prose of a page."""
+    return unbound_numbers(page) + malformed_formulas(page)
+
+
 def unbound_numbers(page: Page) -> list[Problem]:
     """Return a problem for each number in the page's prose that could go stale unnoticed."""
     if page.is_of_examples:
@@ -55,31 +60,31 @@ def unbound_numbers(page: Page) -> list[Problem]:
 
 def malformed_formulas(page: Page) -> list[Problem]:
     """Return a problem for each formula of the page that cannot be converted."""
-    problems = []
-    found = [
-        (page.path, fence.start + 2, "\n".join(fence.body), True)
-        for language, fence in page.fences
-        if language == "math" and fence.live
-    ]
-    lines = [(page.path, i, text) for i, text in enumerate([*page.prose, ""], 1)] + page.shared
-    for paragraph in _PARAGRAPH.finditer("\n".join(text for *_, text in lines)):
-        text = without_code_spans(paragraph[0])
-        for match in FORMULA.finditer(text):
-            index = paragraph.string.count("\n", 0, paragraph.start() + match.start())
-            path, line, _ = lines[index]
-            if match["stray"]:
-                hint = "close the formula with $$ in the same paragraph"
-                problems.append(Problem("formula", path, line, "this `$$` has no partner", hint))
-            else:
-                tex = match["display"] or match["inline"]
-                found.append((path, line, tex, match["inline"] is None))
-    for path, line, tex, display in found:
+    found = []
+    for path, line, tex, display in formulas(page):
+        if tex is None:
+            hint = "close the formula with $$ in the same paragraph"
+            found.append(Problem("formula", path, line, "this `$$` has no partner", hint))
+            continue
         try:
             render(tex, display)
         except MathematicsError as error:
             hint = f"correct {tex.strip()!r}"
-            problems.append(Problem("formula", path, line + error.line, error.message, hint))
-    return problems
+            found.append(Problem("formula", path, line + error.line, error.message, hint))
+    return found
+
+
+def formulas(page: Page) -> Iterator[tuple[str, int, str | None, bool]]:
+    """Yield file, line and TeX of each formula, None for a lone `$$`, and whether it is display."""
+    for language, fence in page.fences:
+        if language == "math" and fence.live:
+            yield page.path, fence.start + 2, "\n".join(fence.body), True
+    lines = [(page.path, i, text) for i, text in enumerate([*page.prose, ""], 1)] + page.shared
+    for paragraph in _PARAGRAPH.finditer("\n".join(text for *_, text in lines)):
+        for match in FORMULA.finditer(without_code_spans(paragraph[0])):
+            index = paragraph.string.count("\n", 0, paragraph.start() + match.start())
+            path, line, _ = lines[index]
+            yield path, line, match["display"] or match["inline"], match["inline"] is None
 
 
 def checked_numbers(text: str) -> list[Number]:

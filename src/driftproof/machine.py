@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import glob
-import importlib.metadata
+import os
 import platform
+import re
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 _WIDEST = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("sve", "SVE"), ("asimd", "NEON"))
@@ -38,10 +41,20 @@ def accelerator(described: str = "/proc/driver/nvidia/gpus/*/information") -> st
 @functools.cache
 def version(distribution: str) -> str:
     """Return the installed version of a distribution, "" where it is missing."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    return installed().get(re.sub(r"[-_.]+", "-", distribution).lower(), "")
+
+
+@functools.cache
+def installed() -> dict[str, str]:
+    """Return the versions of the installed distributions, by name as it is normalized."""
+    found: dict[str, str] = {}
+    for folder in reversed(sys.path):
+        with suppress(OSError):
+            for name in os.listdir(folder or "."):
+                if name.endswith(".dist-info") and "-" in name:
+                    distribution, _, version = name.removesuffix(".dist-info").partition("-")
+                    found[re.sub(r"[-_.]+", "-", distribution).lower()] = version
+    return found
 
 
 def distributions(modules: Iterable[str]) -> dict[str, str]:
@@ -53,4 +66,6 @@ def distributions(modules: Iterable[str]) -> dict[str, str]:
 
 @functools.cache
 def _holders() -> dict[str, list[str]]:
-    return dict(importlib.metadata.packages_distributions())
+    from importlib.metadata import packages_distributions  # only where something ran: it is slow
+
+    return dict(packages_distributions())

@@ -87,13 +87,22 @@ def _interpreter() -> Callable[..., str]:
     return Function("toMathML", temml + _GLUE)
 
 
-@functools.cache
+converted: dict[tuple[str, bool], str] = {}
+"""The MathML of formulas, as far as it is known: to start the conversion takes a while."""
+
+
 def render(tex: str, display: bool) -> str:
     """Return the MathML of a TeX formula.
 
     Raises:
         MathematicsError: The formula is empty, malformed or uses an unknown command.
     """
+    if (tex, display) not in converted:
+        converted[tex, display] = _converted(tex, display)
+    return converted[tex, display]
+
+
+def _converted(tex: str, display: bool) -> str:
     if not tex.strip():
         raise MathematicsError(tex, display, "the formula is empty")
     answer = json.loads(_interpreter()(tex, display, run_gc=False))

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mkdocs.config.base import Config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
-from mkdocs.livereload import LiveReloadServer
-from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority, get_plugin_logger
 from mkdocs.structure.files import Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as SitePage
+from mkdocs.structure.toc import get_toc
 
-from driftproof import browser, render
+from driftproof import browser, render, templates
 from driftproof import config as settings
 from driftproof.check import check
-from driftproof.fences import without_code_spans
-from driftproof.grammar import parse_page
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.provenance import facts
+from driftproof.reading import kept, read_page, recall_formulas
+from driftproof.rendered import Rendering
 from driftproof.report import as_text
 from driftproof.results import Report
 from driftproof.serve import Verification, middleware, with_script
+from driftproof.unchanged import Built
+from driftproof.warned import Warnings
+
+if TYPE_CHECKING:
+    from mkdocs.livereload import LiveReloadServer
 
 log = get_plugin_logger("driftproof")
 
-_LINK = re.compile(
-    r"Doc file '(?P<file>[^']+)' contains an? (?:[a-z]+ )*link (?:to )?'(?P<link>[^']+)'"
-)
 _ID = re.compile(r"""\sid=(?:"([^"]+)"|'([^']+)')""")
 
 
@@ -44,17 +48,19 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
     """Checks the book before anything is published, and pages while they are served."""
 
     def __init__(self) -> None:
-        self.serving = False
+        self.serving = self.may_skip = False
         self.verification: Verification | None = None
         self.pages_by_url: dict[str, str] = {}
-        self.warnings = _Warnings()
+        self.warnings = Warnings()
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Learn whether this is a publishing build."""
         self.serving = command == "serve"
+        self.may_skip = command == "build" and not dirty
 
-    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
-        """Read the project's settings and add the Markdown extension."""
+    @event_priority(100)
+    def _read_settings(self, config: MkDocsConfig) -> None:
+        """Read the project's settings, and have templates compiled once, before any is loaded."""
         try:
             self.settings = settings.load(Path(config.config_file_path or ".").parent)
         except DriftproofError as error:
@@ -64,27 +70,52 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             message = f"docs_dir is {config.docs_dir}, and pyproject.toml has docs {docs}"
             hint = "let both name one folder"
             raise PluginError(str(DriftproofError("settings", message, hint, "mkdocs.yml")))
+        self.kept = kept(self.settings)
+        compiled = self.settings.root / self.settings.cache / "templates"
+        theme: Any = config.theme
+        theme.get_env = lambda make=theme.get_env: templates.compiled_once(make(), compiled)
+
+    def _add_extension(self, config: MkDocsConfig) -> None:
+        """Add the Markdown extension; while serving, watch the sources as well."""
         if "driftproof" not in config.markdown_extensions:
             config.markdown_extensions.append("driftproof")
         if self.serving:
             for folder in (self.settings.source, self.settings.snippets):
                 if (self.settings.root / folder).is_dir():
                     config.watch.append(str(self.settings.root / folder))
-        return config
+
+    on_config = CombinedEvent(_read_settings, _add_extension)
 
     def on_pre_build(self, *, config: MkDocsConfig) -> None:
-        """Check every page before MkDocs empties the folder of the site."""
+        """Check every page before MkDocs empties the folder of the site.
+
+        Raises:
+            SystemExit: Nothing has changed since the site was built, so that it is as it should be.
+        """
+        if not self.serving:
+            self.built = self._built(config)
+            if self.may_skip and (said := self.built.said()) is not None:
+                for line in [*said, "nothing has changed since the last build"]:
+                    log.info(line)
+                raise SystemExit(0)
+            self.built.begin()
         self.warnings.start()
         paths = self.settings.pages()
-        self.pages: dict[str, Page] = {path: parse_page(self.settings, path) for path in paths}
+        self.pages: dict[str, Page] = {path: read_page(self.settings, path) for path in paths}
         self.report: Report = check(self.settings, pages=self.pages, recall_only=self.serving)
         if self.serving:
             return
-        for note in self.report.notes:
-            log.info("%s:%s: %s", note.path, note.line, note.message)
         if self.report.problems:
             raise PluginError(as_text(self.report))
-        log.info(self.report.summary)
+        for line in [*self._notes(), self.report.summary]:
+            log.info(line)
+
+    @event_priority(-100)
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
+        """Learn what links can lead to, now that all files are known."""
+        addresses = [f"{file.src_uri} {file.url}" for file in files]
+        sources = self.settings.root / self.settings.source
+        self.rendering = Rendering(self.kept, config, addresses, sources)
 
     @event_priority(-100)
     def on_page_markdown(
@@ -93,8 +124,12 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Tell the extension which page comes next."""
         path = f"{self.settings.docs}/{page.file.src_uri}"
         parsed = self._parsed(path, markdown)
-        runs = browser.whole(parsed, self.settings) if parsed else frozenset()
-        render.showing = render.View(parsed, self.report, markdown, runs) if parsed else None
+        runs = self._in_browser(parsed)[0] if parsed else frozenset()
+        view = render.showing = render.View(parsed, self.report, markdown, runs) if parsed else None
+        convert = partial(self._convert, page.render, view, path) if view else page.render
+        page.render = lambda config, files: self.rendering.render(  # ty: ignore[invalid-assignment]
+            page, files, lambda: view and render.shown(view), convert, get_toc
+        )
         self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path
 
     @event_priority(-100)
@@ -140,6 +175,12 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         if problems and not self.serving:
             raise PluginError("\n".join(map(str, problems)))
         self.problems = problems
+        templates.laid_out_by(env, self.rendering.lay_out)
+        for plugin in config.plugins.values():
+            if index := getattr(plugin, "search_index", None):
+                entries = index.entries if hasattr(index, "entries") else index._entries
+                add = index.add_entry_from_context
+                index.add_entry_from_context = partial(self.rendering.index, entries, add=add)
 
     def on_post_page(self, output: str, *, page: SitePage, config: MkDocsConfig) -> str:
         """Publish the page's Markdown and blocks; while serving, add the script of its state."""
@@ -149,18 +190,26 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(Path(source).read_bytes())
         parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
-        if parsed and browser.whole(parsed, self.settings):
+        runs, blocks = self._in_browser(parsed) if parsed else (frozenset(), "")
+        if runs:
             target = Path(config.site_dir, page.file.dest_uri).with_name("blocks.json")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(browser.as_json(parsed, self.settings))
+            target.write_text(blocks)
         return with_script(output) if self.serving else output
 
+    @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Publish the modules that a browser has; while serving, begin to verify the pages."""
         if self.settings.browser:
             Path(config.site_dir, "modules.json").write_text(browser.modules(self.settings))
         if self.serving:
             self._verify(self.problems)
+        else:
+            runs = [result.run for result in self.report.results.values() if result.run]
+            for result in self.report.results.values():
+                result.cached = True
+            files = {name for run in runs for name in run.files}
+            self.built.end([*self._notes(), self.report.summary], files)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
         """Answer for the pages' state."""
@@ -173,60 +222,58 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Leave nothing behind for the next build."""
         render.showing = None
         self.warnings.stop({})
+        if not self.serving:
+            self.built.close()
 
     def on_shutdown(self) -> None:
         """End what runs in the background."""
         if self.verification:
             self.verification.close()
 
+    def _built(self, config: MkDocsConfig) -> Built:
+        """Return what is known of the last build into the folder of the site."""
+        theirs = [*config.watch, *filter(None, [config.theme.custom_dir])]
+        ours = (self.settings.docs, self.settings.snippets, self.settings.source)
+        folders = [*theirs, *(self.settings.root / name for name in ours)]
+        return Built(self.settings.root, self.settings.root / self.settings.cache, config, folders)
+
+    def _notes(self) -> list[str]:
+        return [f"{note.path}:{note.line}: {note.message}" for note in self.report.notes]
+
+    def _convert(
+        self,
+        convert: Callable[[MkDocsConfig, Files], None],
+        view: render.View,
+        path: str,
+        config: MkDocsConfig,
+        files: Files,
+    ) -> None:
+        """Convert the Markdown of a page; code is coloured once, and formulas converted once."""
+        known = self.kept.load(path, "code", self.rendering.key)
+        view.coloured = dict(known or {})
+        recall_formulas(self.settings, path)
+        convert(config, files)
+        if self.rendering.key and view.used != known:
+            self.kept.store(path, "code", self.rendering.key, view.used)
+
+    def _in_browser(self, page: Page) -> tuple[frozenset[int], str]:
+        """Return the numbers of the blocks that run in a browser, and what runs them there."""
+
+        def find(page: Page) -> tuple[frozenset[int], str]:
+            runs = browser.whole(page, self.settings)
+            return runs, browser.as_json(page, self.settings) if runs else ""
+
+        return self.kept.of(page, "browser", find)
+
     def _parsed(self, path: str, markdown: str) -> Page | None:
         """Return the page at `path`; a served one may have been saved since the build began."""
         page = self.pages.get(path)
         is_stale = page is None or not "\n".join(page.lines).endswith(markdown)
         if self.serving and is_stale and (self.settings.root / path).is_file():
-            page = self.pages[path] = parse_page(self.settings, path)
+            page = self.pages[path] = read_page(self.settings, path)
         return page
 
     def _verify(self, problems: list[Problem]) -> None:
         if self.verification is None:
             self.verification = Verification(self.settings, log)
         self.verification.begin(self.pages, problems)
-
-
-class _Warnings(logging.Handler):
-    """Collects what MkDocs warns of, whatever the verbosity: a quiet build must fail as well."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.messages: list[str] = []
-        self.problems: list[Problem] = []
-
-    def start(self) -> None:
-        self.messages.clear()
-        self.problems.clear()
-        logger = logging.getLogger("mkdocs.structure")
-        logger.addHandler(self)
-        logger.setLevel(logging.WARNING)
-
-    def stop(self, pages: dict[str, Page]) -> list[Problem]:
-        logger = logging.getLogger("mkdocs.structure")
-        logger.removeHandler(self)
-        logger.setLevel(logging.NOTSET)
-        return [*self.problems, *(_located(message, pages) for message in self.messages)]
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage())
-
-
-def _located(message: str, pages: dict[str, Page]) -> Problem:
-    """Give a warning about a link its page, by its path under docs, and line."""
-    match = _LINK.search(message)
-    page = pages.get(match["file"]) if match else None
-    if match is None or page is None:
-        return Problem("mkdocs", "mkdocs.yml", 1, message, "see to what MkDocs says")
-    target = re.compile(rf"""(?:[(<"'\s]){re.escape(match["link"])}(?:$|[)>"'\s])""")
-    prose = without_code_spans("\n".join(page.prose)).split("\n")
-    lines = [(page.path, i, text) for i, text in enumerate(prose, 1)] + page.shared
-    path, line = next(((p, i) for p, i, text in lines if target.search(text)), (page.path, 1))
-    text = message.partition(" contains ")[2].rstrip(".")
-    return Problem("link", path, line, text, "correct the link, or what it leads to")

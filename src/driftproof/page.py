@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from driftproof.compare import Tolerance
 from driftproof.fences import Fence
@@ -75,6 +76,10 @@ class Block:
     file: str
     first: int
     output: Output | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is kept of it: a syntax tree is made as quickly from the code."""
+        return {name: value for name, value in vars(self).items() if name != "tree"}
 
     @property
     def line(self) -> int:
@@ -157,6 +162,7 @@ class Page:
         fences: Every fence, live or not, in order, as the renderer will meet them.
         shared: Lines that `--8<--` brings in, with their file and line.
         is_of_examples: Whether the numbers in its prose are examples, which need not be bound.
+        key: A hash of all that it was parsed from; "" for a text that is not a file of the project.
     """
 
     path: str
@@ -168,6 +174,7 @@ class Page:
     shared: list[tuple[str, int, str]] = field(default_factory=list)
     is_of_examples: bool = False
     problems: list[Problem] = field(default_factory=list)
+    key: str = ""
 
     @cached_property
     def slug(self) -> str:

@@ -17,9 +17,9 @@ from pytest_markdown_docs.definitions import FenceTestDefinition
 
 from driftproof.check import check
 from driftproof.config import Config, load
-from driftproof.grammar import parse_page
 from driftproof.page import Page
 from driftproof.problem import DriftproofError, Problem
+from driftproof.reading import read_page
 from driftproof.results import Report, block_of
 
 _book = pytest.StashKey["_Book"]()
@@ -41,7 +41,7 @@ class _Book:
             return None
         name = self.config.relative(path)
         if name not in self.pages:
-            self.pages[name] = parse_page(self.config, name)
+            self.pages[name] = read_page(self.config, name)
         return self.pages[name]
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 from xml.etree import ElementTree
@@ -22,12 +22,14 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
+from driftproof import borrowed, machine, runner
 from driftproof.alone import checked
 from driftproof.borrowed import drawn, origin, read
 from driftproof.bound import DATA
 from driftproof.failure import Failure
 from driftproof.fences import Fence
 from driftproof.figures import Figure
+from driftproof.kept import key
 from driftproof.page import Block, Bound, Page
 from driftproof.problem import DriftproofError
 from driftproof.provenance import output_stamp
@@ -44,12 +46,35 @@ class View:
         report: What is known of it and of the pages it names.
         markdown: The text that the renderer was given.
         in_browser: Numbers of the blocks that a reader's browser can run.
+        coloured: HTML of code as it is known already, by what it was made from.
+        used: The same, of the code that is on the page now.
     """
 
     page: Page
     report: Report
     markdown: str
     in_browser: frozenset[int] = frozenset()
+    coloured: dict[str, str] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+
+
+def shown(view: View) -> Any:
+    """Return, as plain values, all that decides how the blocks and numbers of a page look.
+
+    Raises:
+        TypeError: It cannot be said: a page has problems.
+    """
+    page, report = view.page, view.report
+    named = {bound.slug for bound in page.bounds} | borrowed.owners(page)
+    owners = [report.owners[slug] for slug in sorted(named) if slug in report.owners]
+    about: list[Any] = [page.key, report.judged, report.device, machine.processor()]
+    for path in (page.path, *owners):
+        result = report.results[path]
+        if not (page.key and result.page.key):
+            raise TypeError(path)
+        run = result.run or runner.Run()
+        about += [result.page.key, result.problems, run.figures, run.values, sorted(run.outputs)]
+    return about
 
 
 showing: View | None = None
@@ -139,6 +164,7 @@ class _Rendering:
 
     def __init__(self, view: View) -> None:
         self.page, self.report, self.in_browser = view.page, view.report, view.in_browser
+        self.view = view
         self.result = view.report.results.get(view.page.path)
         self.run = self.result.run if self.result else None
         ours = (fence for name, fence in self.page.fences if name in ("python", "output"))
@@ -159,6 +185,21 @@ class _Rendering:
 
     def output(self, block: Block) -> str:
         return shown_output(block, self.figure(block), self.stamp(block))
+
+    def coloured(self, code: str, options: dict[str, str], md: Markdown) -> str:
+        """Return code as HTML; what is known already is not made again."""
+        superfences: Any = md.preprocessors["fenced_code_block"]
+        counter = superfences.highlight_ext
+        name = key(code, options, counter.pygments_code_block)  # lines may have it in their ids
+        if name in self.view.coloured:
+            counter.pygments_code_block += 1
+        else:
+            self.view.coloured[name] = superfences.highlight(
+                src=code, language="python", options=options, md=md,
+                classes=[], id_value="", attrs={},
+            )  # fmt: skip
+        self.view.used[name] = self.view.coloured[name]
+        return self.view.coloured[name]
 
     def value(self, bound: Bound) -> Any:
         value = value_of(bound, self.page, self.report)
@@ -209,10 +250,7 @@ def _format_block(rendering: _Rendering, block: Block, md: Markdown) -> str:
     if "source" in block.options:
         html = _placed(rendering, block, code, shown, md)
     else:
-        superfences: Any = md.preprocessors["fenced_code_block"]
-        html = superfences.highlight(
-            src=code, language="python", options=shown, md=md, classes=[], id_value="", attrs={}
-        )
+        html = rendering.coloured(code, shown, md)
     note = ""
     if not block.runs:
         note = f'<p class="driftproof-stamp">Shown, not run: {escape(block.options["reason"])}</p>'

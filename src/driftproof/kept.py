@@ -1,0 +1,165 @@
+"""Keeps what took long to make, by what it was made from: pages parsed, rendered, searched.
+
+An entry is found by a key, the hash of all that was known beforehand, and holds as long as the
+files that were read while it was made are the same. It is made of plain values and of the few
+classes named here: to read one, however it came here, runs nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import hashlib
+import io
+import json
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from driftproof import machine, observe
+from driftproof.page import Page
+
+Made = TypeVar("Made")
+_KEPT = 3
+"""Entries of one kind for one page: the site as it is built, as it is served, as it was before."""
+_CLASSES = {
+    ("driftproof.page", "Page"),
+    ("driftproof.page", "Block"),
+    ("driftproof.page", "Output"),
+    ("driftproof.page", "Bound"),
+    ("driftproof.fences", "Fence"),
+    ("driftproof.compare", "Tolerance"),
+    ("driftproof.problem", "Problem"),
+}
+
+
+class Kept:
+    """The folder of what is kept of a project's pages; several builds can use it at once.
+
+    Args:
+        root: The project's root, from which the paths of files are seen.
+        folder: Where entries are kept.
+    """
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root, self.folder = root, folder
+
+    def load(self, page: str, kind: str, key: str) -> Any:
+        """Return what was kept for a page under `key`, None where nothing is that still holds."""
+        try:
+            content = self._path(page, kind, key).read_bytes()
+        except OSError:
+            return None
+        checksum, body = content[:32], content[32:]
+        if hashlib.blake2b(body, digest_size=32).digest() != checksum:
+            return None
+        try:
+            files, made = _Reader(io.BytesIO(body)).load()
+        except (ValueError, TypeError, AttributeError, ImportError, EOFError, pickle.PickleError):
+            return None
+        same = all(digest(self.root / name) == known for name, known in files.items())
+        return made if same else None
+
+    def store(self, page: str, kind: str, key: str, made: Any, files: Iterable[str] = ()) -> None:
+        """Keep what was made of a page, and of the project's `files`; without room, do not."""
+        found = {name: digest(self.root / name) for name in files}
+        body = pickle.dumps((found, made), protocol=5)
+        path = self._path(page, kind, key)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_aside(path, hashlib.blake2b(body, digest_size=32).digest() + body)
+            entries = sorted(path.parent.glob(f"{kind}.*"), key=lambda entry: entry.stat().st_mtime)
+            for old in entries[:-_KEPT]:
+                old.unlink(missing_ok=True)
+
+    def of(self, page: Page, kind: str, make: Callable[[Page], Made]) -> Made:
+        """Return what `make` makes of a parsed page and of nothing else."""
+        if not page.key:
+            return make(page)
+        made = self.load(page.path, kind, page.key)
+        if made is None:
+            made = make(page)
+            self.store(page.path, kind, page.key, made)
+        return made
+
+    def _path(self, page: str, kind: str, key: str) -> Path:
+        return self.folder / page.replace("/", "-") / f"{kind}.{key}"
+
+
+class _Reader(pickle.Unpickler):
+    """Reads plain values and the classes of a page, and nothing that runs."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _CLASSES:
+            raise pickle.UnpicklingError(f"{module}.{name}")
+        return super().find_class(module, name)
+
+
+def key(*parts: Any) -> str:
+    """Return the hash of plain values: texts, numbers, dates, and collections of them.
+
+    Functions and classes count by their names, dataclasses and mappings by what they hold.
+
+    Raises:
+        TypeError: One of them is an object of which it is not known what it holds.
+    """
+    text = json.dumps(parts, sort_keys=True, default=_plain)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, bytes | Path):
+        return repr(value)
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    if dataclasses.is_dataclass(value):
+        return vars(value)
+    if hasattr(value, "items"):  # a mapping of the generator's
+        return dict(value)
+    raise TypeError(type(value).__qualname__)
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file's content, or of the names in a folder; "" for neither."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ""
+    return _digest(path, status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@functools.lru_cache(maxsize=16384)
+def _digest(path: Path, *_: int) -> str:
+    return observe.digest(str(path))
+
+
+@functools.cache
+def tool() -> str:
+    """Return a hash of what makes pages: Python, the installed distributions, this package."""
+    here = Path(__file__).parent
+    own = [file.read_bytes() for file in sorted(here.rglob("*.py"))]
+    own += [file.read_bytes() for file in sorted((here / "assets").iterdir()) if file.is_file()]
+    installed = sorted(machine.installed().items())
+    return hashlib.sha256(b"\0".join([key(sys.version, installed).encode(), *own])).hexdigest()
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Write a file under another name and move it into place, so that no half of it is seen."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

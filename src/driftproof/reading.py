@@ -1,0 +1,70 @@
+"""Reads the pages of a book: each is parsed again when it or what it includes has changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+
+from driftproof import lint
+from driftproof.config import Config
+from driftproof.grammar import parse_page
+from driftproof.kept import Kept, digest, key, tool
+from driftproof.mathematics import converted
+from driftproof.page import Page
+from driftproof.problem import Problem
+from driftproof.reads import noted
+
+_FREE = ("root", "cache")
+"""Settings that change nothing in what a page is."""
+
+
+def kept(config: Config) -> Kept:
+    """Return what is kept of the project's pages."""
+    return Kept(config.root, config.root / config.cache / "pages")
+
+
+def read_page(config: Config, path: str) -> Page:
+    """Return the page at `path` (relative to the root), as `parse_page` does."""
+    try:
+        content = (config.root / path).read_bytes()
+    except OSError:
+        return parse_page(config, path)
+    name = key(tool(), settings(config), path, content)
+    page = kept(config).load(path, "parsed", name)
+    if page is None:
+        with noted() as found:
+            page = parse_page(config, path)
+        snippets = str(config.root / config.snippets)
+        files = sorted(
+            config.relative(config.root / file)
+            for file in found.files
+            if file.startswith(snippets)
+        )
+        if not page.problems:  # a file that is missing cannot be seen to be read
+            page.key = key(name, [digest(config.root / file) for file in files])
+            kept(config).store(path, "parsed", name, page, files)
+    return page
+
+
+def faults(config: Config, page: Page) -> list[Problem]:
+    """Return what is wrong with the prose of a page."""
+    return kept(config).of(page, "prose", partial(_faults, config))
+
+
+def _faults(config: Config, page: Page) -> list[Problem]:
+    recall_formulas(config, page.path)
+    found = lint.problems(page)
+    asked = {(tex, display) for *_, tex, display in lint.formulas(page) if tex}
+    made = {formula: converted[formula] for formula in sorted(asked & converted.keys())}
+    kept(config).store(page.path, "formulas", tool(), made)
+    return found
+
+
+def recall_formulas(config: Config, path: str) -> None:
+    """Know the formulas that a page had before, which it most likely has still."""
+    converted.update(kept(config).load(path, "formulas", tool()) or {})
+
+
+def settings(config: Config) -> dict[str, object]:
+    """Return the settings on which what is made of pages depends."""
+    return {n: v for n, v in dataclasses.asdict(config).items() if n not in _FREE}

@@ -1,0 +1,70 @@
+"""Jinja templates: compiled once, and rendered by a page's own rules where there are some."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+LayOut = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], str]], str]
+
+
+class _Loader(jinja2.FileSystemLoader):
+    """Lists what a theme can publish: hidden folders hold thousands of icons that it does not."""
+
+    def list_templates(self) -> list[str]:
+        found = set()
+        for root in map(str, self.searchpath):
+            for folder, folders, files in os.walk(root, followlinks=self.followlinks):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                inside = os.path.relpath(folder, root).replace(os.sep, "/")
+                found |= {name if inside == "." else f"{inside}/{name}" for name in files}
+        return sorted(found)
+
+
+def compiled_once(env: jinja2.Environment, folder: Path) -> jinja2.Environment:
+    """Keep compiled templates in `folder`; whoever can write there decides what a build runs."""
+    assert isinstance(env.loader, jinja2.FileSystemLoader)
+    env.loader = _Loader(env.loader.searchpath)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return env
+    env.bytecode_cache = jinja2.FileSystemBytecodeCache(str(folder))
+    return env
+
+
+def laid_out_by(env: jinja2.Environment, lay_out: LayOut) -> None:
+    """Have the templates that `env` hands out, other than parts of them, rendered by `lay_out`."""
+    load = env.get_template
+
+    def get_template(name: str, parent: str | None = None, globals: Any = None) -> Any:
+        if parent is not None or globals is not None:
+            return load(name, parent, globals)
+        assert env.loader is not None
+        env.loader.get_source(env, name)  # it is missed here, not when it is rendered
+        return _Template(name, lambda: load(name), lay_out)
+
+    env.get_template = get_template  # ty: ignore[invalid-assignment]
+
+
+class _Template:
+    """A template that is loaded when it is needed."""
+
+    def __init__(self, name: str, load: Callable[[], jinja2.Template], lay_out: LayOut) -> None:
+        self.name, self._load, self._lay_out = name, load, lay_out
+
+    @cached_property
+    def _loaded(self) -> jinja2.Template:
+        return self._load()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loaded, name)
+
+    def render(self, *arguments: Any, **others: Any) -> str:
+        context = dict(*arguments, **others)
+        return self._lay_out(self.name, context, lambda given: self._loaded.render(given))

@@ -1,0 +1,156 @@
+"""Whether a site has to be built at all: not, if what it was made from and it are as they were.
+
+Files are compared by size and time of change, as `make` does; a file that has only been touched
+costs a build, in which what is kept of pages is found by content.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from driftproof import machine
+from driftproof.kept import key, tool, write_aside
+from driftproof.reads import noted
+from driftproof.rendered import configured, is_pure
+from driftproof.warned import logged
+
+_VARIABLES = ("_", "OLDPWD", "SHLVL")
+"""What a shell sets anew for each command."""
+_TOO_NEW = 50_000_000
+"""Nanoseconds in which a file can change twice and bear one time."""
+
+State = dict[str, tuple[int, int]]
+
+
+class Built:
+    """The last build into one folder.
+
+    Args:
+        root: The project's root.
+        cache: The folder in which it is remembered.
+        site: The generator's configuration.
+        folders: The folders from which a site is built, with all that they hold.
+    """
+
+    def __init__(self, root: Path, cache: Path, site: Any, folders: Iterable[Path | str]) -> None:
+        self.root, self.output = root, os.path.realpath(site.site_dir)
+        self._away = tuple(f"{folder}/" for folder in (cache, self.output, sys.prefix))
+        name = hashlib.sha256(self.output.encode()).hexdigest()[:16]
+        self._file = cache / "sites" / f"{name}.json"
+        files = [root / "pyproject.toml", site.config_file_path]
+        files += [str(hook.__file__) for hook in site.hooks.values()]
+        self._named = [*map(str, folders), *map(str, files)]
+        self._key = _key(site)
+        self._open = ExitStack()
+
+    def said(self) -> list[str] | None:
+        """Return what the last build said in the end, None if the site has to be built again."""
+        try:
+            last = json.loads(self._file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        same = (
+            self._key
+            and last["key"] == self._key
+            and last["output"] == _listed(_states([self.output]))
+            and last["input"] == _listed(self._input())
+            and last["read"] == _listed(_states(name for name, *_ in last["read"]))
+        )
+        return last["said"] if same else None
+
+    def begin(self) -> None:
+        """Take note of the files as they are before the build."""
+        self._file.unlink(missing_ok=True)
+        self._began = time.time_ns()
+        self._before = self._input()
+        self._read = self._open.enter_context(noted())
+        self._warnings = self._open.enter_context(logged(logging.WARNING))
+
+    def end(self, said: list[str], files: Iterable[str]) -> None:
+        """Remember a build that succeeded.
+
+        Args:
+            said: What it said.
+            files: The project's files that runs read, relative to the root.
+        """
+        self._open.close()
+        if not self._key or self._read.elsewhere or self._warnings:
+            return
+        inside = f"{self.root}/"
+        read = {name for name in self._read.files if name.startswith(inside)}
+        read |= {str(self.root / name) for name in files}
+        read = {name for name in read if not name.startswith(self._away) and "/." not in name}
+        state = _states(sorted(read - self._before.keys()))
+        newest = max(changed for changed, _ in [*self._before.values(), *state.values()])
+        if self._input() != self._before or newest > self._began - _TOO_NEW:
+            return  # it changed meanwhile, or could do so unseen
+        last = {
+            "key": self._key,
+            "said": said,
+            "input": _listed(self._before),
+            "read": _listed(state),
+            "output": _listed(_states([self.output])),
+        }
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_aside(self._file, json.dumps(last).encode())
+
+    def close(self) -> None:
+        """Stop taking notes: the build failed."""
+        self._open.close()
+
+    def _input(self) -> State:
+        return {
+            name: state
+            for name, state in _states(self._named).items()
+            if not name.startswith(self._away)
+        }
+
+
+def _key(site: Any) -> str:
+    """Return a hash of what is not in the project's files, "" if a plugin can be anything."""
+    if not all(map(is_pure, site.plugins.values())):
+        return ""
+    variables = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
+    today = datetime.datetime.now(datetime.timezone.utc).date()  # of which the site map tells
+    level = logging.getLogger("mkdocs").getEffectiveLevel()
+    with suppress(TypeError):
+        return key(tool(), configured(site), variables, machine.processor(), level, today)
+    return ""
+
+
+def _states(paths: Iterable[str]) -> State:
+    """Return time and size of files, and of those in folders; a missing one has neither."""
+    found: State = {}
+    left = list(paths)
+    while left:
+        path = left.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        if entry.name != "__pycache__":
+                            left.append(entry.path)
+                    else:
+                        status = entry.stat()
+                        found[entry.path] = status.st_mtime_ns, status.st_size
+        except NotADirectoryError:
+            status = os.stat(path)
+            found[path] = status.st_mtime_ns, status.st_size
+        except OSError:
+            found[path] = 0, -1
+    return found
+
+
+def _listed(state: State) -> list[list[Any]]:
+    return [[name, *state[name]] for name in sorted(state)]
