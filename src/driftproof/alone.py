@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from driftproof.check import check
 from driftproof.config import Config, load
-from driftproof.reading import read_page
 from driftproof.page import Page
+from driftproof.reading import read_page
 from driftproof.results import Report, Result
 
 Stamp = tuple[tuple[str, int, int], ...]

@@ -33,7 +33,7 @@ _TABLE = re.compile(r"\|.*\|\n\|(?:\s*:?-+:?\s*\|)+(?:\n\|.*\|)*")
 
 
 def judge(result: Result, report: Report) -> None:
-    """Add to `result` what is wrong between its page and its run, and what its author should know."""
+    """Add to `result` where its page and its run disagree, and what its author should know."""
     page, run = result.page, result.run
     result.problems += borrowed.problems(page, report)
     if run is None:

@@ -127,7 +127,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         runs = self._in_browser(parsed)[0] if parsed else frozenset()
         view = render.showing = render.View(parsed, self.report, markdown, runs) if parsed else None
         convert = partial(self._convert, page.render, view, path) if view else page.render
-        page.render = lambda config, files: self.rendering.render(  # ty: ignore[invalid-assignment]
+        page.render = lambda config, files: self.rendering.render(
             page, files, lambda: view and render.shown(view), convert, get_toc
         )
         self.pages_by_url[f"/{page.file.url}" if page.file.url != "./" else "/"] = path

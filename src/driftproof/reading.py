@@ -36,9 +36,7 @@ def read_page(config: Config, path: str) -> Page:
             page = parse_page(config, path)
         snippets = str(config.root / config.snippets)
         files = sorted(
-            config.relative(config.root / file)
-            for file in found.files
-            if file.startswith(snippets)
+            config.relative(config.root / file) for file in found.files if file.startswith(snippets)
         )
         if not page.problems:  # a file that is missing cannot be seen to be read
             page.key = key(name, [digest(config.root / file) for file in files])

@@ -248,9 +248,7 @@ def _about(page: Any) -> Any:
 
 
 def _branch(items: Iterable[Any]) -> list[Any]:
-    return [
-        (item.title, getattr(item, "url", ""), _branch(item.children or ())) for item in items
-    ]
+    return [(item.title, getattr(item, "url", ""), _branch(item.children or ())) for item in items]
 
 
 def _token(item: Any) -> dict[str, Any]:

@@ -42,9 +42,9 @@ def laid_out_by(env: jinja2.Environment, lay_out: LayOut) -> None:
     """Have the templates that `env` hands out, other than parts of them, rendered by `lay_out`."""
     load = env.get_template
 
-    def get_template(name: str, parent: str | None = None, globals: Any = None) -> Any:
-        if parent is not None or globals is not None:
-            return load(name, parent, globals)
+    def get_template(name: str, *within: Any, **others: Any) -> Any:
+        if within or others:  # it is a part of another
+            return load(name, *within, **others)
         assert env.loader is not None
         env.loader.get_source(env, name)  # it is missed here, not when it is rendered
         return _Template(name, lambda: load(name), lay_out)

@@ -122,7 +122,7 @@ def _key(site: Any) -> str:
     if not all(map(is_pure, site.plugins.values())):
         return ""
     variables = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
-    today = datetime.datetime.now(datetime.timezone.utc).date()  # of which the site map tells
+    today = datetime.datetime.now(datetime.UTC).date()  # of which the site map tells
     level = logging.getLogger("mkdocs").getEffectiveLevel()
     with suppress(TypeError):
         return key(tool(), configured(site), variables, machine.processor(), level, today)

@@ -44,6 +44,7 @@ class Warnings(_Collector):
         self.problems: list[Problem] = []
 
     def start(self) -> None:
+        """Begin to collect."""
         self.messages.clear()
         self.problems.clear()
         logger = logging.getLogger("mkdocs.structure")
@@ -51,6 +52,7 @@ class Warnings(_Collector):
         logger.setLevel(logging.WARNING)
 
     def stop(self, pages: dict[str, Page]) -> list[Problem]:
+        """Return what was warned of, each with its place in `pages`, by their paths under docs."""
         logger = logging.getLogger("mkdocs.structure")
         logger.removeHandler(self)
         logger.setLevel(logging.NOTSET)
