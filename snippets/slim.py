@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import tinycss2
+
+from driftproof.config import load
+from driftproof.kept import Kept, key, tool
+from driftproof.reading import kept
 
 STYLES = "assets/stylesheets"
 BUNDLE = "bundle.*.min.js"
@@ -86,25 +90,43 @@ def on_startup(command: str, **_: Any) -> None:
 def on_post_build(config: Any) -> None:
     """Slim the site, once everything else has been written."""
     if not _serving:
-        slim(Path(config.site_dir))
+        slim(Path(config.site_dir), kept(load(Path(config.config_file_path).parent)))
 
 
-def slim(site: Path) -> None:
-    """Rewrite pages, style sheets and Material's script in the folder of a built site."""
+def slim(site: Path, known: Kept) -> None:
+    """Rewrite pages, style sheets and Material's script in the folder of a built site.
+
+    Args:
+        site: The folder.
+        known: Keeps what has been made slim, so that it is done once.
+    """
+    this = Path(__file__).read_text("utf-8")
+
+    def once(name: str, kind: str, make: Callable[..., Any], *given: Any) -> Any:
+        made_from = key(tool(), this, given)
+        made = known.load(name, kind, made_from)
+        if made is None:
+            made = make(*given)
+            known.store(name, kind, made_from, made)
+        return made
+
     pages = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html"))}
     folder = site / "assets/javascripts"
     scripts = sorted([*folder.glob("*.js"), *folder.glob("widgets/*.js"), *folder.glob("run/*.js")])
-    names = {name for text in pages.values() for name in used_names(text)}
+    names: set[str] = set()
+    for path, text in pages.items():
+        names |= once(str(path.relative_to(site)), "names", used_names, text)
     for script in scripts:
         words = _WORD.findall(script.read_text("utf-8"))
         names.update(word for word in words if not _ABSENT.match(word))
     sheets = _sheets(site, next(iter(pages.values())))
     css = "".join(path.read_text("utf-8") for path in sheets)
-    (site / STYLES / "site.css").write_text(slim_styles(css, names), "utf-8")
+    styles = once(f"{STYLES}/site.css", "slim", slim_styles, css, names)
+    (site / STYLES / "site.css").write_text(styles, "utf-8")
     for path in sheets:
         path.unlink()
     for path, text in pages.items():
-        path.write_text(slim_page(text), "utf-8")
+        path.write_text(once(str(path.relative_to(site)), "slim", slim_page, text), "utf-8")
     for path in scripts:
         if path.match(BUNDLE):
             path.write_text(search_on_demand(path.read_text("utf-8")), "utf-8")
@@ -165,11 +187,9 @@ def _shorter(attribute: str) -> str:
     return re.sub(r"\s*([A-Zz\"])\s*", r"\1", rounded) if attribute[:2] == "d=" else rounded
 
 
-def used_names(html: str) -> Iterator[str]:
-    """Yield the elements of a page and its classes, ids and other values of attributes."""
-    yield from _TAG.findall(html)
-    for value in _ATTRIBUTE.findall(html):
-        yield from value.split()
+def used_names(html: str) -> set[str]:
+    """Return the elements of a page and its classes, ids and other values of attributes."""
+    return {*_TAG.findall(html), *" ".join(_ATTRIBUTE.findall(html)).split()}
 
 
 def slim_styles(css: str, names: set[str]) -> str:

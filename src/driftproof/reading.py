@@ -40,6 +40,8 @@ def read_page(config: Config, path: str) -> Page:
         )
         if not page.problems:  # a file that is missing cannot be seen to be read
             page.key = key(name, [digest(config.root / file) for file in files])
+            for block in page.blocks:  # what is asked of each in every build is kept with it
+                _ = block.assigned, block.literals
             kept(config).store(path, "parsed", name, page, files)
     return page
 

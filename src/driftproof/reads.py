@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-_FORMATTERS = ("black", "ruff")
-"""Programs that make the same of the same text."""
+_ASKING = ("griffe.", "mkdocstrings_handlers.")
+"""Packages that have a program lay out code, or tell where it is kept, which no page shows."""
 
 
 @dataclass(eq=False)
@@ -53,10 +53,14 @@ def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(path, str | bytes) and not flags & (os.O_WRONLY | os.O_RDWR):
             for found in _open:
                 found.files.add(os.path.realpath(os.fsdecode(path)))
-    elif event == "subprocess.Popen":
-        if os.path.basename(os.fsdecode(arguments[0])) not in _FORMATTERS:
-            for found in _open:
-                found.elsewhere = True
-    elif event == "socket.connect":
+    elif event == "socket.connect" or (event == "subprocess.Popen" and not _is_asking()):
         for found in _open:
             found.elsewhere = True
+
+
+def _is_asking() -> bool:
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        if frame.f_globals.get("__name__", "").startswith(_ASKING):
+            return True
+    return False

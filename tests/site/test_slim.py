@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from driftproof.kept import Kept
+
 SCRIPT = Path(__file__).parents[2] / "snippets" / "slim.py"
 spec = importlib.util.spec_from_file_location("slim", SCRIPT)
 assert spec
@@ -65,7 +67,7 @@ def test_a_class_that_only_a_script_gives_keeps_its_rule(tmp_path: Path) -> None
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
-    slim.slim(tmp_path)
+    slim.slim(tmp_path, Kept(tmp_path, tmp_path / "kept"))
     styles = (tmp_path / "assets/stylesheets/site.css").read_text("utf-8")
     assert ".still{top:0}.lively{top:1px}" == styles
 
