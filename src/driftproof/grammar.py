@@ -8,7 +8,6 @@ from dataclasses import replace
 from driftproof.bound import read_bounds
 from driftproof.config import Config
 from driftproof.fences import Fence, blanked, find_fences, without_code_spans
-from driftproof.names import loaded, parsed
 from driftproof.options import OptionError, Options, parse_header
 from driftproof.page import Block, Output, Page
 from driftproof.problem import Problem
@@ -67,7 +66,6 @@ def parse_text(config: Config, path: str, lines: list[str]) -> Page:
     _read_fences(config, page, fences)
     read_bounds(page)
     read_includes(config, page)
-    _check_leaves(page)
     return page
 
 
@@ -190,37 +188,3 @@ def _read_output(page: Page, fence: Fence, options: Options, block: Block | None
             "draw it from numbers that a script recorded",
         )
     page.blocks[-1] = replace(block, output=Output(fence, options))
-
-
-def _check_leaves(page: Page) -> None:
-    """Refuse what depends on a block whose numbers depend on the machine."""
-    leaf: dict[str, Block] = {}
-
-    def refuse(names: set[str], line: int) -> None:
-        for name in sorted(names & leaf.keys()):
-            page.problems.append(
-                Problem(
-                    "measured-leaf",
-                    page.path,
-                    line,
-                    f"{name!r} comes from the block at line {leaf[name].line}, whose numbers "
-                    "depend on the machine",
-                    "only that block may use it; compute what others need before it",
-                )
-            )
-
-    for block in page.running:
-        if block.is_too_deep:
-            message = "the code of this block nests too deeply to be looked at"
-            hint = "give its parts names"
-            page.problems.append(Problem("nesting", page.path, block.line, message, hint))
-        if block.tree is None:
-            continue
-        refuse(loaded(block.tree), block.line)
-        for name in block.assigned:
-            leaf.pop(name, None)
-        if block.output and block.output.is_leaf:
-            leaf.update(dict.fromkeys(block.assigned, block))
-    for bound in page.bounds:
-        if not bound.slug:
-            refuse(loaded(parsed(bound.expression.strip(), "eval")), bound.line)

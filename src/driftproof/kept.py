@@ -16,7 +16,7 @@ import json
 import os
 import pickle
 import sys
-import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -74,9 +74,11 @@ class Kept:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_aside(path, hashlib.blake2b(body, digest_size=32).digest() + body)
-            entries = sorted(path.parent.glob(f"{kind}.*"), key=lambda entry: entry.stat().st_mtime)
-            for old in entries[:-_KEPT]:
-                old.unlink(missing_ok=True)
+            entries = [name for name in os.listdir(path.parent) if name.startswith(f"{kind}.")]
+            if len(entries) > _KEPT:
+                paths = [path.parent / name for name in entries]
+                for old in sorted(paths, key=lambda entry: entry.stat().st_mtime_ns)[:-_KEPT]:
+                    old.unlink(missing_ok=True)
 
     def of(self, page: Page, kind: str, make: Callable[[Page], Made]) -> Made:
         """Return what `make` makes of a parsed page and of nothing else."""
@@ -155,11 +157,10 @@ def tool() -> str:
 
 def write_aside(path: Path, content: bytes) -> None:
     """Write a file under another name and move it into place, so that no half of it is seen."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
+        aside.write_bytes(content)
+        os.replace(aside, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        aside.unlink(missing_ok=True)
         raise

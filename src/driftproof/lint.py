@@ -1,4 +1,4 @@
-"""What can be wrong in prose: numbers that nothing keeps, and formulas that are not TeX."""
+"""What can be wrong with a page that is well formed: numbers that nothing keeps, lone formulas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from decimal import Context, Decimal, InvalidOperation
 from driftproof.bound import DATA
 from driftproof.fences import without_code_spans
 from driftproof.mathematics import FORMULA, MathematicsError, render
+from driftproof.names import loaded, parsed
 from driftproof.numbers import Number, find_numbers
-from driftproof.page import Page
+from driftproof.page import Block, Page
 from driftproof.problem import Problem
 
 _CITED = re.compile(r"\[\^[^\]]+\]|\[@[^\]]+\]|doi\.org|arxiv", re.IGNORECASE)
@@ -31,8 +32,8 @@ _YEARS = range(1940, 2031)
 
 
 def problems(page: Page) -> list[Problem]:
-    """Return what is wrong with the prose of a page."""
-    return unbound_numbers(page) + malformed_formulas(page)
+    """Return what is wrong with a page that runs and whose outputs agree."""
+    return misused_measurements(page) + unbound_numbers(page) + malformed_formulas(page)
 
 
 def unbound_numbers(page: Page) -> list[Problem]:
@@ -85,6 +86,42 @@ def formulas(page: Page) -> Iterator[tuple[str, int, str | None, bool]]:
             index = paragraph.string.count("\n", 0, paragraph.start() + match.start())
             path, line, _ = lines[index]
             yield path, line, match["display"] or match["inline"], match["inline"] is None
+
+
+def misused_measurements(page: Page) -> list[Problem]:
+    """Return a problem for what depends on a block whose numbers depend on the machine."""
+    problems: list[Problem] = []
+    leaf: dict[str, Block] = {}
+
+    def refuse(names: set[str], line: int) -> None:
+        problems.extend(
+            Problem(
+                "measured-leaf",
+                page.path,
+                line,
+                f"{name!r} comes from the block at line {leaf[name].line}, whose numbers "
+                "depend on the machine",
+                "only that block may use it; compute what others need before it",
+            )
+            for name in sorted(names & leaf.keys())
+        )
+
+    for block in page.running:
+        if block.is_too_deep:
+            message = "the code of this block nests too deeply to be looked at"
+            hint = "give its parts names"
+            problems.append(Problem("nesting", page.path, block.line, message, hint))
+        if block.tree is None:
+            continue
+        refuse(loaded(block.tree), block.line)
+        for name in block.assigned:
+            leaf.pop(name, None)
+        if block.output and block.output.is_leaf:
+            leaf.update(dict.fromkeys(block.assigned, block))
+    for bound in page.bounds:
+        if not bound.slug:
+            refuse(loaded(parsed(bound.expression.strip(), "eval")), bound.line)
+    return problems
 
 
 def checked_numbers(text: str) -> list[Number]:

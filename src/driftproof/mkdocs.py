@@ -212,7 +212,16 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             self.built.end([*self._notes(), self.report.summary], files)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
-        """Answer for the pages' state."""
+        """See edits at once, and answer for the pages' state."""
+        from driftproof import watch  # builds that publish watch nothing
+
+        if observer := watch.observer(self.settings.root):
+            watched = list(server._watched_paths)
+            for path in watched:
+                server.unwatch(path)
+            server.observer, server.build_delay = observer, watch.SETTLED
+            for path in watched:
+                server.watch(path)
         application = server.get_app()
         if self.verification and application:
             mount = server.mount_path

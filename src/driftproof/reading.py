@@ -40,15 +40,13 @@ def read_page(config: Config, path: str) -> Page:
         )
         if not page.problems:  # a file that is missing cannot be seen to be read
             page.key = key(name, [digest(config.root / file) for file in files])
-            for block in page.blocks:  # what is asked of each in every build is kept with it
-                _ = block.assigned, block.literals
             kept(config).store(path, "parsed", name, page, files)
     return page
 
 
 def faults(config: Config, page: Page) -> list[Problem]:
-    """Return what is wrong with the prose of a page."""
-    return kept(config).of(page, "prose", partial(_faults, config))
+    """Return what is wrong with a page beside its grammar."""
+    return kept(config).of(page, "faults", partial(_faults, config))
 
 
 def _faults(config: Config, page: Page) -> list[Problem]:

@@ -6,19 +6,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from driftproof.lint import misused_measurements
 from driftproof.page import Page
+from driftproof.problem import Problem
 
 BLOCK = "```python\nprint(26)\n```\n"
 OUTPUT = "\n```output\n26\n```\n"
 
 
+def wrong(page: Page) -> list[Problem]:
+    return page.problems + misused_measurements(page)
+
+
 def found(page: Page) -> list[tuple[int, str]]:
-    return [(problem.line, problem.code) for problem in page.problems]
+    return [(problem.line, problem.code) for problem in wrong(page)]
 
 
 def only(page: Page) -> str:
     """The message and hint of the page's only problem."""
-    (problem,) = page.problems
+    (problem,) = wrong(page)
     assert "docs/page.md" == problem.path
     assert 1 <= problem.line <= len(page.lines)
     return f"{problem.message}; {problem.hint}"

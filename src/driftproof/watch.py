@@ -1,0 +1,67 @@
+"""Sees edits as they happen, where the file system tells of them; MkDocs asks twice a second."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from watchdog import events, observers
+from watchdog.observers.api import BaseObserver, ObservedWatch
+
+SETTLED = 0.05
+"""Seconds without a change after which an edit is taken to be complete: some editors need three."""
+_CHANGES: list[type[events.FileSystemEvent]] = [
+    events.FileCreatedEvent,
+    events.FileDeletedEvent,
+    events.FileModifiedEvent,
+    events.FileMovedEvent,
+]
+_DISTANT = ("9p", "afs", "ceph", "cifs", "fakeowner", "fuse", "nfs", "smb", "vboxsf", "virtiofs")
+"""Beginnings of the names of file systems that others change without a word."""
+
+
+def observer(root: Path) -> BaseObserver | None:
+    """Return what sees changes at once, None where only asking for them is safe."""
+    return None if _file_system(root).startswith(_DISTANT) else _Observer(observers.Observer())
+
+
+class _Observer:
+    """An observer that tells of changes only, and watches a file through its folder.
+
+    An editor that puts a new file in the place of the old one would end the watch of the file.
+    """
+
+    def __init__(self, observer: BaseObserver) -> None:
+        self._observer = observer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._observer, name)
+
+    def schedule(
+        self, handler: events.FileSystemEventHandler, path: str, *, recursive: bool = False
+    ) -> ObservedWatch:
+        """Have `handler` told of changes in a folder, or of a file."""
+        if os.path.isfile(path):
+            handler, path, recursive = _OneFile(handler, path), os.path.dirname(path), False
+        return self._observer.schedule(handler, path, recursive=recursive, event_filter=_CHANGES)
+
+
+class _OneFile(events.FileSystemEventHandler):
+    def __init__(self, handler: events.FileSystemEventHandler, path: str) -> None:
+        self._handler, self._path = handler, path
+
+    def dispatch(self, event: events.FileSystemEvent) -> None:
+        if self._path in (event.src_path, event.dest_path):
+            self._handler.dispatch(event)
+
+
+def _file_system(path: Path) -> str:
+    """Return the kind of file system that holds `path`, "" where it cannot be told."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    held = [(len(place), kind) for _, place, kind, *_ in map(str.split, mounts)
+            if path.is_relative_to(place.replace("\\040", " "))]  # fmt: skip
+    return max(held, default=(0, ""))[1]
