@@ -215,13 +215,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """See edits at once, and answer for the pages' state."""
         from driftproof import watch  # builds that publish watch nothing
 
-        if observer := watch.observer(self.settings.root):
-            watched = list(server._watched_paths)
-            for path in watched:
-                server.unwatch(path)
-            server.observer, server.build_delay = observer, watch.SETTLED
-            for path in watched:
-                server.watch(path)
+        watch.at_once(server, self.settings.root)
         application = server.get_app()
         if self.verification and application:
             mount = server.mount_path

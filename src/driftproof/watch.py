@@ -9,7 +9,7 @@ from typing import Any
 from watchdog import events, observers
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-SETTLED = 0.05
+_SETTLED = 0.05
 """Seconds without a change after which an edit is taken to be complete: some editors need three."""
 _CHANGES: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
@@ -21,9 +21,19 @@ _DISTANT = ("9p", "afs", "ceph", "cifs", "fakeowner", "fuse", "nfs", "smb", "vbo
 """Beginnings of the names of file systems that others change without a word."""
 
 
-def observer(root: Path) -> BaseObserver | None:
-    """Return what sees changes at once, None where only asking for them is safe."""
-    return None if _file_system(root).startswith(_DISTANT) else _Observer(observers.Observer())
+def at_once(server: Any, root: Path) -> None:
+    """Have a server of MkDocs, which does not watch yet, told of changes under `root` at once.
+
+    Where files can change without a word, as on a network drive, it goes on asking for them.
+    """
+    if _file_system(root).startswith(_DISTANT):
+        return
+    watched = list(server._watched_paths)
+    for path in watched:
+        server.unwatch(path)
+    server.observer, server.build_delay = _Observer(observers.Observer()), _SETTLED
+    for path in watched:
+        server.watch(path)
 
 
 class _Observer:
