@@ -117,8 +117,8 @@ def run_in(
             reader.follow()
         finally:
             end()
-            process.join()
-            with lock:
+            with lock:  # who starts another page asks how this one ended, too
+                process.join()
                 family.alive.discard(pid)
                 family.end_orphans()
     if reader.run.failure is None and not reader.done:
