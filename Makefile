@@ -104,5 +104,5 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt pip
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[site,publish]'
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[site,publish,cluster]'
 	@touch $@

@@ -46,6 +46,7 @@ def settings(config: Config, device: str) -> str:
         "python": sys.version,
         "processor": machine.processor(),
         "device": device,
+        "accelerator": machine.accelerator() if device else "",
     }
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -127,6 +128,16 @@ def store(config: Config, page: Page, device: str, run: Run) -> str:
 def holds(config: Config, run: Run) -> bool:
     """Whether the project's files are as they were when a run of this process read them."""
     return all(_digest(config.root / name) == value for name, value in run.files.items())
+
+
+def conditions(config: Config, device: str, run: Run) -> dict[str, Any]:
+    """Return all but the project's files under which this machine would make a run again."""
+    variables = environment(config, device)
+    return {
+        "settings": settings(config, device),
+        "distributions": machine.distributions(run.modules),
+        "variables": {name: variables.get(name) for name in run.variables},
+    }
 
 
 def write_aside(path: Path, content: bytes) -> None:

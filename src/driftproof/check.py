@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 from driftproof import borrowed, cache, reading, runner
 from driftproof.config import Config
@@ -66,22 +66,32 @@ def check(
     jobs = {path: page for path, page in pages.items() if path in needed}
     results: dict[str, Result] = {}
     pool = executor or ThreadPoolExecutor(max_workers=os.cpu_count())
+    pending: dict[str, Future[Result]] = {}
     try:
-        pending = [
-            pool.submit(
+        for path, page in jobs.items():
+            asked = sorted(expressions[path] | expressions[page.slug])
+            recalls = path not in anew
+            if executor:  # what is known here need not travel
+                results[path] = _run(
+                    config, page, asked, device, recalls=recalls, runs=False, going=going
+                )
+                if results[path].run is not None:
+                    continue
+            pending[path] = pool.submit(
                 _run,
                 config,
                 page,
-                sorted(expressions[path] | expressions[page.slug]),
+                asked,
                 device,
-                recalls=path not in anew,
+                recalls=recalls,
                 runs=not recall_only,
                 going=going,
             )
-            for path, page in jobs.items()
-        ]
-        for path, future in zip(jobs, pending, strict=True):
-            results[path] = future.result()
+        for path in jobs:
+            if path in pending:
+                results[path] = pending[path].result()
+                if results[path].conditions:  # it comes from another machine
+                    _keep(config, results[path], device)
             progress(results[path])
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -148,17 +158,26 @@ def _run(
         if device and config.device_variable in result.run.variables:
             again = runner.run(config, page, expressions, device)
             result.problems += _unsteady(page, result.run, again, device)
-        broken = any(isinstance(value, Failure) for value in result.run.values.values())
         for text in config.evaluate:
             if isinstance(value := result.run.values.get(text), Failure):
                 message = f"{text} fails: {value.kind}: {value.message}"
                 hint = "correct `evaluate` under [tool.driftproof]"
                 result.problems.append(Problem("evaluate", "pyproject.toml", 1, message, hint))
-        if result.run.failure is None and not broken and not result.problems:
-            wrong = cache.store(config, page, device, result.run)
-            if wrong:
-                result.notes.append(Problem("cache", page.path, 1, wrong, _CACHE))
+        _keep(config, result, device)
     return result
+
+
+def _keep(config: Config, result: Result, device: str) -> None:
+    """Keep a run that succeeded, if this machine made it or would have made the same."""
+    page, run = result.page, result.run
+    assert run is not None
+    failed = run.failure or any(isinstance(value, Failure) for value in run.values.values())
+    if failed or result.problems:
+        return
+    if result.conditions and result.conditions != cache.conditions(config, device, run):
+        return  # it holds only there
+    if wrong := cache.store(config, page, device, run):
+        result.notes.append(Problem("cache", page.path, 1, wrong, _CACHE))
 
 
 def _unsteady(page: Page, first: Run, second: Run, device: str) -> list[Problem]:

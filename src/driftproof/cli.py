@@ -13,6 +13,7 @@ from pathlib import Path
 from driftproof import report as write
 from driftproof.browser import steps
 from driftproof.check import check
+from driftproof.cluster import connected
 from driftproof.config import Config, load
 from driftproof.explain import explain, sections
 from driftproof.grammar import parse_page
@@ -36,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument("pages", nargs="*", metavar="page", help="default: every page")
         if run is not _list:
             command.add_argument("--device", default="", choices=["cuda"], help="run there")
+            command.add_argument(
+                "--scheduler", default="", metavar="address", help="run on a Dask cluster"
+            )
         if run is not _record:
             command.add_argument("--json", action="store_true", help="print JSON")
         if run is _check:
@@ -94,9 +98,17 @@ def _paths(config: Config, pages: list[str]) -> list[str] | None:
 
 
 def _check(config: Config, paths: list[str] | None, options: argparse.Namespace) -> int:
-    with _Progress(len(paths or config.pages())) as progress:
+    with (
+        connected(config, options.device, options.scheduler) as executor,
+        _Progress(len(paths or config.pages())) as progress,
+    ):
         report = check(
-            config, paths, device=options.device, release=options.release, progress=progress
+            config,
+            paths,
+            device=options.device,
+            release=options.release,
+            executor=executor,
+            progress=progress,
         )
     for file, text in ((options.junit, write.as_junit), (options.report, write.as_json)):
         if file:
@@ -120,7 +132,8 @@ def _record(config: Config, paths: list[str] | None, options: argparse.Namespace
     if options.source:
         done = accept(config, options.source, paths)
     else:
-        done = record(config, paths, device=options.device)
+        with connected(config, options.device, options.scheduler) as executor:
+            done = record(config, paths, device=options.device, executor=executor)
     for change in done.changes:
         relative = "" if change.relative is None else f"  (relative change {change.relative:.1e})"
         print(f"{change.path}:{change.line}:{relative}")

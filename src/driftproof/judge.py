@@ -86,7 +86,7 @@ def judge_block(result: Result, block: Block, got: str) -> None:
     if differences:
         for difference in differences:
             result.problems.append(_drift(page, output.fence.start + 2, difference))
-        versions = drifted_versions(page)
+        versions = drifted_versions(page, result.machine)
         if versions:
             last = result.problems.pop()
             result.problems.append(replace(last, detail=(*last.detail, *versions)))

@@ -1,4 +1,4 @@
-"""What this machine is, as far as printed digits depend on it."""
+"""What this machine is, and another one on which a page ran: as far as digits depend on it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,102 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 _WIDEST = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("sve", "SVE"), ("asimd", "NEON"))
+
+
+class Machine(Protocol):
+    """A machine: its processor, the model of its GPU, its cores, and what is installed there."""
+
+    @property
+    def processor(self) -> str:
+        """The architecture and the widest vector instructions."""
+        ...
+
+    @property
+    def accelerator(self) -> str:
+        """The model of its first GPU, "" where there is none."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """How many there are."""
+        ...
+
+    def version(self, name: str) -> str:
+        """Return the version of a distribution or of Python, "" where it is missing."""
+        ...
+
+    def distributions(self, modules: Iterable[str]) -> dict[str, str]:
+        """Return the distributions that hold top-level `modules`, with their versions."""
+        ...
+
+
+class _Here:
+    """This machine, looked at when asked: a build that recalls every run asks for little."""
+
+    @property
+    def processor(self) -> str:
+        return processor()
+
+    @property
+    def accelerator(self) -> str:
+        return accelerator()
+
+    @property
+    def cores(self) -> int:
+        return os.cpu_count() or 1
+
+    def version(self, name: str) -> str:
+        return platform.python_version() if name == "Python" else version(name)
+
+    def distributions(self, modules: Iterable[str]) -> dict[str, str]:
+        return distributions(modules)
+
+
+HERE: Machine = _Here()
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Another machine, as it described itself after a run.
+
+    Attributes:
+        processor: As of every machine.
+        accelerator: As of every machine.
+        cores: As of every machine.
+        python: The version of Python.
+        holders: The distributions of each top-level module that the run loaded.
+        versions: The versions of all that is installed there, by distribution.
+    """
+
+    processor: str
+    accelerator: str
+    cores: int
+    python: str
+    holders: Mapping[str, list[str]]
+    versions: Mapping[str, str]
+
+    def version(self, name: str) -> str:
+        """Return the version of a distribution or of Python, "" where it is missing."""
+        return self.python if name == "Python" else self.versions.get(_normalized(name), "")
+
+    def distributions(self, modules: Iterable[str]) -> dict[str, str]:
+        """Return the distributions that hold `modules`, as far as the run loaded them."""
+        names = {name for module in modules for name in self.holders.get(module, ())}
+        return {name: self.version(name) for name in sorted(names)}
+
+
+def described(modules: Iterable[str]) -> Elsewhere:
+    """Return this machine as others see it, after a run that loaded `modules`."""
+    holders = {module: _holders().get(module, []) for module in modules}
+    python = platform.python_version()
+    return Elsewhere(processor(), accelerator(), HERE.cores, python, holders, installed())
 
 
 @functools.cache
@@ -41,7 +132,7 @@ def accelerator(described: str = "/proc/driver/nvidia/gpus/*/information") -> st
 @functools.cache
 def version(distribution: str) -> str:
     """Return the installed version of a distribution, "" where it is missing."""
-    return installed().get(re.sub(r"[-_.]+", "-", distribution).lower(), "")
+    return installed().get(_normalized(distribution), "")
 
 
 @functools.cache
@@ -53,7 +144,7 @@ def installed() -> dict[str, str]:
             for name in os.listdir(folder or "."):
                 if name.endswith(".dist-info") and "-" in name:
                     distribution, _, version = name.removesuffix(".dist-info").partition("-")
-                    found[re.sub(r"[-_.]+", "-", distribution).lower()] = version
+                    found[_normalized(distribution)] = version
     return found
 
 
@@ -62,6 +153,10 @@ def distributions(modules: Iterable[str]) -> dict[str, str]:
     holders = _holders()
     names = {name for module in modules for name in holders.get(module, ())}
     return {name: version(name) for name in sorted(names)}
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @functools.cache

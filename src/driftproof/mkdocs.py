@@ -102,7 +102,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.warnings.start()
         paths = self.settings.pages()
         self.pages: dict[str, Page] = {path: read_page(self.settings, path) for path in paths}
-        self.report: Report = check(self.settings, pages=self.pages, recall_only=self.serving)
+        self.report: Report = self._checked()
         if self.serving:
             return
         if self.report.problems:
@@ -116,6 +116,17 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         addresses = [f"{file.src_uri} {file.url}" for file in files]
         sources = self.settings.root / self.settings.source
         self.rendering = Rendering(self.kept, config, addresses, sources)
+
+    def _checked(self) -> Report:
+        if self.serving:
+            return check(self.settings, pages=self.pages, recall_only=True)
+        from driftproof.cluster import connected
+
+        try:
+            with connected(self.settings) as executor:
+                return check(self.settings, pages=self.pages, executor=executor)
+        except DriftproofError as error:
+            raise PluginError(str(error)) from None
 
     @event_priority(-100)
     def on_page_markdown(

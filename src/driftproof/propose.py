@@ -62,7 +62,8 @@ def proposals(report: Report) -> list[Proposal]:
     """
     found = []
     for path in sorted(report.wanted):
-        page, run = report.results[path].page, report.results[path].run
+        result = report.results[path]
+        page, run = result.page, result.run
         if run is None or run.failure is not None:
             continue
         for block in page.running:
@@ -77,7 +78,7 @@ def proposals(report: Report) -> list[Proposal]:
             else:
                 is_new = bool(compare(output.text, got, output.tolerance))
             if got and (is_new or (is_stale(block) and output.device == report.device)):
-                measured = measured_on(output.device)
+                measured = measured_on(output.device, result.machine)
                 found.append(Proposal(path, block.anchor, _digest(block), got, measured))
     return found
 

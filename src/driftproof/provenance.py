@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from driftproof import machine, runner
+from driftproof import runner
 from driftproof.compare import Tolerance
+from driftproof.machine import HERE, Machine
 from driftproof.page import Block
 from driftproof.results import Report, Result, agreed
 from driftproof.stamp import cpu_seconds, day, versions_now
@@ -52,8 +53,8 @@ def facts(result: Result, report: Report) -> Facts:
         bound=len(page.bounds),
         shown=len(page.blocks) - len(page.running),
         elsewhere=len(page.running) - len(here),
-        machine=_here(report),
-        versions=tuple(f"{name} {version}" for name, version in versions_now(page).items()),
+        machine=_where(result.machine, report),
+        versions=tuple(f"{n} {v}" for n, v in versions_now(page, result.machine).items()),
         recorded=day(page),
         cpu_seconds=cpu_seconds(page),
     )
@@ -77,7 +78,8 @@ def output_stamp(block: Block, result: Result | None, report: Report) -> str:
         return _PENDING
     if not holds:
         return "recorded; it does not hold any more"
-    return f"ran in this build on {_here(report)}{_within(output.tolerance)}"
+    at = result.machine if result else HERE
+    return f"ran in this build on {_where(at, report)}{_within(output.tolerance)}"
 
 
 def _within(tolerance: Tolerance) -> str:
@@ -86,5 +88,5 @@ def _within(tolerance: Tolerance) -> str:
     return f"; floats within {' or '.join(parts)}" if parts else ""
 
 
-def _here(report: Report) -> str:
-    return f"{machine.processor()}, {report.device or 'CPU'}"
+def _where(at: Machine, report: Report) -> str:
+    return f"{at.processor}, {report.device or 'CPU'}"

@@ -7,9 +7,10 @@ import datetime
 import os
 import re
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from driftproof import cache, machine, runner
+from driftproof import cache, runner
 from driftproof.bound import agrees, shown
 from driftproof.check import check
 from driftproof.compare import compare
@@ -17,6 +18,7 @@ from driftproof.config import Config
 from driftproof.failure import Failure
 from driftproof.fences import Fence
 from driftproof.grammar import FRONT_MATTER, parse_page, parse_text
+from driftproof.machine import Machine
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.results import Report, is_stale, printed, seal, value_of
@@ -45,7 +47,13 @@ class Recording:
     left: dict[str, list[Problem]] = field(default_factory=dict)
 
 
-def record(config: Config, paths: Iterable[str] | None = None, *, device: str = "") -> Recording:
+def record(
+    config: Config,
+    paths: Iterable[str] | None = None,
+    *,
+    device: str = "",
+    executor: Executor | None = None,
+) -> Recording:
     """Run pages and rewrite the outputs and bound numbers that drifted.
 
     A page with a block that fails, or that is not understood, is left as it is. With a device,
@@ -59,7 +67,7 @@ def record(config: Config, paths: Iterable[str] | None = None, *, device: str = 
     pages = {path: _with_files(config, path, lines) for path, lines in raw.items()}
     wanted = list(pages) if paths is None else list(paths)
     measured = {path for path in wanted if any(map(_needs_measuring, pages[path].running))}
-    report = check(config, wanted, device=device, pages=pages, anew=measured)
+    report = check(config, wanted, device=device, pages=pages, anew=measured, executor=executor)
     done = Recording()
     for path in wanted:
         run = report.results[path].run
@@ -124,7 +132,7 @@ def _record_page(
 ) -> list[Change]:
     """Rewrite `lines`, from the bottom up; return what changed, from the top down."""
     changes: list[Change] = []
-    device = report.device
+    device, at = report.device, report.results[page.path].machine
     bounds = [] if device else page.bounds
     for bound in sorted(bounds, key=lambda b: (b.line, b.start), reverse=True):
         value = value_of(bound, page, report)
@@ -137,15 +145,17 @@ def _record_page(
             changes.append(Change(page.path, bound.line, bound.text, new))
     for block in reversed(runner.steps_here(page, device)):
         if not device or (block.output and block.output.device):
-            changes += _record_block(lines, page, block, run)
+            changes += _record_block(lines, page, block, run, at)
     if device:
         return sorted(changes, key=lambda change: change.line)
     if changes or (recorded(page) is None and page.running):
-        _write_stamp(lines, page, f"recorded: {stamp(config, page, run)}")
+        _write_stamp(lines, page, f"recorded: {stamp(config, page, run, at)}")
     return sorted(changes, key=lambda change: change.line)
 
 
-def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[Change]:
+def _record_block(
+    lines: list[str], page: Page, block: Block, run: Run, machine: Machine
+) -> list[Change]:
     """Put what a block printed into its output; return what changed."""
     got, output, fence = printed(run, block), block.output, block.fence
     if not got:
@@ -163,7 +173,7 @@ def _record_block(lines: list[str], page: Page, block: Block, run: Run) -> list[
     differences = [] if output.is_leaf else compare(output.text, got, output.tolerance)
     if not differences and not is_stale(block):
         return []
-    write_output(lines, block, got, measured_on(output.device))
+    write_output(lines, block, got, measured_on(output.device, machine))
     first = output.fence.start + 2
     if not differences:
         return [Change(page.path, first, output.text, got)]
@@ -217,11 +227,11 @@ def _with_option(header: str, name: str, value: str) -> str:
     return f'{body.rstrip()} {name}="{value}"{brace}'
 
 
-def measured_on(device: str) -> str:
+def measured_on(device: str, at: Machine) -> str:
     """Return processor or accelerator, version of torch and date, as the page will show them."""
-    torch = machine.version("torch")
+    torch = at.version("torch")
     today = datetime.date.today().isoformat()
-    where = (device and machine.accelerator()) or machine.processor()
+    where = (device and at.accelerator) or at.processor
     return " · ".join(part for part in (where, torch and f"torch {torch}", today) if part)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from driftproof import runner
 from driftproof.bound import Value
 from driftproof.failure import Failure
+from driftproof.machine import HERE, Machine
 from driftproof.page import Block, Bound, Page
 from driftproof.problem import Problem
 from driftproof.runs import Run
@@ -23,6 +25,8 @@ class Result:
         cached: Whether the run was recalled rather than made.
         problems: What keeps the page from being published.
         notes: What its author should know.
+        machine: Where the run was made; a kept run holds only where it would be the same.
+        conditions: Under what it was made, as `cache.conditions` says, if that was elsewhere.
     """
 
     page: Page
@@ -30,6 +34,8 @@ class Result:
     cached: bool = False
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
+    machine: Machine = HERE
+    conditions: dict[str, Any] | None = None
 
 
 @dataclass

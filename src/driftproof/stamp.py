@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import datetime
 import math
-import os
-import platform
 import re
 
-from driftproof import machine
 from driftproof.config import Config
 from driftproof.grammar import FRONT_MATTER
+from driftproof.machine import Machine
 from driftproof.page import Page
 from driftproof.runs import Run
 
@@ -30,14 +28,14 @@ def recorded(page: Page) -> tuple[int, str] | None:
     )
 
 
-def stamp(config: Config, page: Page, run: Run) -> str:
+def stamp(config: Config, page: Page, run: Run, at: Machine) -> str:
     """Return versions, processor, threads, CPU seconds and date of a run made now."""
-    versions = machine.distributions(_imported(config, page, run))
-    known = [f"Python {platform.python_version()}", *(f"{n} {v}" for n, v in versions.items())]
-    threads = config.environment.get("OMP_NUM_THREADS") or str(os.cpu_count())
+    versions = at.distributions(_imported(config, page, run))
+    known = [f"Python {at.version('Python')}", *(f"{n} {v}" for n, v in versions.items())]
+    threads = config.environment.get("OMP_NUM_THREADS") or str(at.cores)
     plural = "thread" if threads == "1" else "threads"
     seconds = math.ceil(10 * sum(run.seconds.values())) / 10
-    where = f"{machine.processor()}, {threads} {plural}, {seconds} CPU s"
+    where = f"{at.processor}, {threads} {plural}, {seconds} CPU s"
     return f"{', '.join(known)}; {where}; {datetime.date.today().isoformat()}"
 
 
@@ -51,17 +49,14 @@ def day(page: Page) -> str:
     return _found(_DAY, page, 0)
 
 
-def versions_now(page: Page) -> dict[str, str]:
+def versions_now(page: Page, at: Machine) -> dict[str, str]:
     """Return the distributions that the page was recorded with, in the versions of now."""
-    return {
-        name: platform.python_version() if name == "Python" else machine.version(name)
-        for name in versions(page)
-    }
+    return {name: at.version(name) for name in versions(page)}
 
 
-def drifted_versions(page: Page) -> list[str]:
+def drifted_versions(page: Page, at: Machine) -> list[str]:
     """Say which distributions have another version now than when the page was recorded."""
-    now = versions_now(page)
+    now = versions_now(page, at)
     return [
         f"recorded with {name} {version}, ran with {name} {now[name] or '(missing)'}"
         for name, version in versions(page).items()
