@@ -70,6 +70,11 @@ class Shelf:
         """Return the folder of the book in one form."""
         return self.work / form.name.replace(" ", "-")
 
+    def forget(self, form: Form) -> None:
+        """Remove what builds of one form have left."""
+        for name in (".driftproof", "site"):
+            shutil.rmtree(self.folder(form) / name, ignore_errors=True)
+
     def put(self, form: Form, files: dict[str, str]) -> None:
         """Save files of ours in the book of one form."""
         for path, text in files.items():
@@ -137,7 +142,7 @@ def measure(
         forms = [form for form in shelf.forms if turn < repeats.get(form, 0)]
         forms = forms[turn % len(forms) :] + forms[: turn % len(forms)]
         for form in forms:
-            _forget(shelf, form)
+            shelf.forget(form)
             used = shelf.build(form)
             note("cold", form.name, used, wrong=_held(shelf, form, None, used, cold=True))
         used = run([sys.executable, str(HERE / "pure.py")], shelf.folder(DRIFTPROOF), VARIABLES)
@@ -156,9 +161,10 @@ def measure(
         note("doc tests", "driftproof", _pytest(shelf, "docs"))
         note("doc tests", "pytest alone", _pytest(shelf, "src"))
     for form in shelf.forms if memory else ():
-        _forget(shelf, form)
+        shelf.forget(form)
         note("memory, cold", form.name, shelf.build(form, sampled=True))
-        note("memory, unchanged", form.name, shelf.build(form, sampled=True))
+        if form is not EXECUTED:  # which keeps nothing, so that its second build is like its first
+            note("memory, unchanged", form.name, shelf.build(form, sampled=True))
     return found
 
 
@@ -177,11 +183,6 @@ def _held(
         what = edit.name if edit else "cold" if cold else "unchanged"
         raise WrongError(f"{shelf.spec}, {what}: the site is wrong:\n" + "\n".join(wrong[:20]))
     return wrong
-
-
-def _forget(shelf: Shelf, form: Form) -> None:
-    for name in (".driftproof", "site"):
-        shutil.rmtree(shelf.folder(form) / name, ignore_errors=True)
 
 
 def _keep(shelf: Shelf) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from book import Spec, name, record
@@ -37,6 +37,10 @@ class Edit:
     gone: dict[str, list[str]]
     runs: int
     pages: int
+
+    def undone(self) -> Edit:
+        """Return the edit that puts everything back."""
+        return replace(self, files=self.before, before=self.files, shown=self.gone, gone=self.shown)
 
 
 def prepare(folder: Path, spec: Spec, names: tuple[str, ...]) -> list[Edit]:

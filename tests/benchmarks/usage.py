@@ -54,15 +54,22 @@ def run(
         report, log = Path(aside, "usage.json"), Path(aside, "log")
         runner = [sys.executable, "-S", "-E", __file__, str(report), str(int(sampled)), *command]
         with log.open("w") as output:
-            subprocess.run(
+            process = subprocess.Popen(
                 runner,
                 cwd=folder,
                 env=os.environ | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                check=True,
+                start_new_session=True,
             )
+            try:
+                failed = process.wait()
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)  # the command, too
+                raise
+        if failed:
+            raise RuntimeError(log.read_text(errors="replace"))
         return Usage(**json.loads(report.read_text()), output=log.read_text(errors="replace"))
 
 

@@ -33,26 +33,25 @@ def differences(site: dict[str, str], other: dict[str, str]) -> list[str]:
     ]
 
 
-def contents(site: Path, edit: Edit, *, runs: bool = True) -> list[str]:
-    """Say what a site does not show of an edit, or still shows of what was before.
-
-    Args:
-        site: Its folder.
-        edit: What was edited.
-        runs: Whether the tool shows what a block prints; else only its recorded text.
-    """
+def contents(site: Path, edit: Edit) -> list[str]:
+    """Say what a site does not show of an edit, or still shows of what was before."""
     wrong = []
     for path in edit.shown:
-        page = site / path.removeprefix("docs/").removesuffix(".md") / "index.html"
-        if path == "docs/index.md":
-            page = site / "index.html"
-        text = html.unescape(_TAG.sub(" ", page.read_text("utf-8"))).replace("\u2212", "-")
-        numbers = set(_NUMBER.findall(text))
-        missing = [t for t in edit.shown[path] if not _has(t, text, numbers)]
-        stale = [t for t in edit.gone[path] if _has(t, text, numbers)]
-        wrong += [f"{path} does not show {t}" for t in missing]
-        wrong += [f"{path} still shows {t}" for t in stale]
+        name = path.removeprefix("docs/").removesuffix(".md").removesuffix("index")
+        wrong += shown((site / name / "index.html").read_text("utf-8"), edit, path)
     return wrong
+
+
+def shown(page: str, edit: Edit, path: str) -> list[str]:
+    """Say the same of one page, given its HTML and its path."""
+    text = html.unescape(_TAG.sub(" ", page)).replace("\u2212", "-")
+    numbers = set(_NUMBER.findall(text))
+
+    def has(wanted: str) -> bool:
+        return wanted in numbers if _NUMBER.fullmatch(wanted) else wanted in text
+
+    missing = [f"{path} does not show {each}" for each in edit.shown[path] if not has(each)]
+    return missing + [f"{path} still shows {each}" for each in edit.gone[path] if has(each)]
 
 
 def counts(output: str, edit: Edit | None, blocks: int) -> list[str]:
@@ -74,7 +73,3 @@ def counts(output: str, edit: Edit | None, blocks: int) -> list[str]:
     if not least <= ran <= most:
         wrong.append(f"{ran} blocks ran instead of {most}")
     return wrong
-
-
-def _has(wanted: str, text: str, numbers: set[str]) -> bool:
-    return wanted in numbers if _NUMBER.fullmatch(wanted) else wanted in text
