@@ -1,5 +1,5 @@
 # The commands of the book. `make` lists them; each one creates .venv when it is missing.
-.PHONY: help serve test build site runtime record check test-site lighthouse clean new test-zensical gpu-check
+.PHONY: help serve test build site runtime record check test-site lighthouse clean new test-zensical gpu-check bench
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -23,6 +23,7 @@ help:
 	@echo 'make check    format, lint, types, spelling, pages, strict build, links'
 	@echo 'make test-site  read the site in Chromium: accessibility, weight, privacy, figures'
 	@echo 'make gpu-check  run the pages on a CUDA device; REPORT=file keeps what they printed'
+	@echo 'make bench    time builds and edits against other tools (SIZES="12" REPEATS=3: a few minutes)'
 	@echo 'make lighthouse  score pages of site/ with Lighthouse; needs npm'
 	@echo 'make clean    remove what these commands wrote, .venv excepted'
 
@@ -94,8 +95,12 @@ test-zensical: $(INSTALLED)
 lighthouse: $(INSTALLED)
 	@$(BIN)/python tests/site/lighthouse.py site $(PAGES)
 
+# For a machine that does nothing else. All sizes write docs/contributing/speed.md.
+bench: $(INSTALLED)
+	@$(BIN)/python tests/benchmarks/bench.py $(if $(SIZES),--sizes $(SIZES)) $(if $(REPEATS),--repeats $(REPEATS))
+
 clean:
-	rm -rf site .driftproof .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
+	rm -rf site .driftproof .benchmarks .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
 	find src tests snippets -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A newer pip first: the one that comes with Python 3.11 knows no dependency groups.

@@ -28,7 +28,7 @@ class Config:
         environment: Variables set in every page's process.
         variables: Patterns of the command's environment variables that pages see as well.
         device_variable: Environment variable through which a run asks for another device.
-        examples: Pages whose prose holds numbers as examples, which need not be bound.
+        examples: Pages whose prose holds numbers that need not be bound: examples, measurements.
         notebooks: Patterns of the pages that are published as notebooks too.
         online_only: Patterns of the pages that stay out of the book as one document.
         browser: Modules that a block may import to run in a reader's browser.

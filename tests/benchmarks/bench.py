@@ -63,7 +63,7 @@ def rendered(found: dict[str, Any]) -> str:
     """Return the tables of a run, with its stamp."""
     m = table.Measured(found["records"])
     parts = (
-        f"*{found['stamp']}*",
+        f"Measured on {found['stamp']}.",
         table.targets(m),
         "CPU seconds, for `serve` seconds that pass: median (least to most); "
         "the ratio is that to plain MkDocs.",

@@ -40,7 +40,7 @@ class Prose:
         return f"The {subject} {verb} the {thing} of the {self.thing()}, {ending}."
 
     def paragraph(self) -> str:
-        """Return five sentences, one a line; the last has emphasis, code or a formula in it."""
+        """Return four sentences, one a line; the last has emphasis, code or a formula in it."""
         noun = self._a("noun")
         last = (
             f"So the *{noun}* is what remains.",
@@ -49,7 +49,7 @@ class Prose:
             f"With $\\alpha_{{ij}} \\ge 0$ the {noun} stays where it was.",
             self.sentence(),
         )
-        return "\n".join([*(self.sentence() for _ in range(4)), self._random.choice(last)])
+        return "\n".join([*(self.sentence() for _ in range(3)), self._random.choice(last)])
 
     def _a(self, kind: str) -> str:
         return self._random.choice(_WORDS[kind])
