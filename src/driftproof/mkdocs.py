@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mkdocs import utils
 from mkdocs.config.base import Config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -21,6 +24,7 @@ from mkdocs.structure.toc import get_toc
 from driftproof import browser, render, templates
 from driftproof import config as settings
 from driftproof.check import check
+from driftproof.output import Output
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.provenance import facts
@@ -48,14 +52,16 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
     """Checks the book before anything is published, and pages while they are served."""
 
     def __init__(self) -> None:
-        self.serving = self.may_skip = False
+        self.serving = self.may_skip = self.is_dirty = False
         self.verification: Verification | None = None
         self.pages_by_url: dict[str, str] = {}
         self.warnings = Warnings()
+        self.undo = ExitStack()
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Learn whether this is a publishing build."""
         self.serving = command == "serve"
+        self.is_dirty = dirty
         self.may_skip = command == "build" and not dirty
 
     @event_priority(100)
@@ -98,17 +104,21 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 for line in [*said, "nothing has changed since the last build"]:
                     log.info(line)
                 raise SystemExit(0)
+            self.undo.callback(self.built.close)
             self.built.begin()
         self.warnings.start()
         paths = self.settings.pages()
         self.pages: dict[str, Page] = {path: read_page(self.settings, path) for path in paths}
         self.report: Report = self._checked()
-        if self.serving:
-            return
-        if self.report.problems:
-            raise PluginError(as_text(self.report))
-        for line in [*self._notes(), self.report.summary]:
-            log.info(line)
+        if not self.serving:
+            if self.report.problems:
+                raise PluginError(as_text(self.report))
+            for line in [*self._notes(), self.report.summary]:
+                log.info(line)
+        self.output = Output(config.site_dir, utils)
+        if not self.is_dirty:
+            self.undo.callback(self.output.end)
+            self.output.begin()
 
     @event_priority(-100)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
@@ -197,22 +207,27 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Publish the page's Markdown and blocks; while serving, add the script of its state."""
         source = page.file.abs_src_path
         if source is not None:
-            target = Path(config.site_dir, page.file.src_uri)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(Path(source).read_bytes())
+            target = os.path.join(config.site_dir, page.file.src_uri)
+            self.output.write(Path(source).read_bytes(), target)
         parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
         runs, blocks = self._in_browser(parsed) if parsed else (frozenset(), "")
         if runs:
             target = Path(config.site_dir, page.file.dest_uri).with_name("blocks.json")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(blocks)
+            self.output.write(blocks.encode(), str(target))
         return with_script(output) if self.serving else output
 
+    @event_priority(100)
+    def _tidy(self, config: MkDocsConfig) -> None:
+        """Remove what is not part of the site any more, before others look through it."""
+        if not self.is_dirty:
+            self.output.tidy()
+
     @event_priority(-100)
-    def on_post_build(self, *, config: MkDocsConfig) -> None:
+    def _finish(self, config: MkDocsConfig) -> None:
         """Publish the modules that a browser has; while serving, begin to verify the pages."""
         if self.settings.browser:
-            Path(config.site_dir, "modules.json").write_text(browser.modules(self.settings))
+            target = os.path.join(config.site_dir, "modules.json")
+            self.output.write(browser.modules(self.settings).encode(), target)
         if self.serving:
             self._verify(self.problems)
         else:
@@ -221,6 +236,9 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 result.cached = True
             files = {name for run in runs for name in run.files}
             self.built.end([*self._notes(), self.report.summary], files)
+        self.undo.close()
+
+    on_post_build = CombinedEvent(_tidy, _finish)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> None:
         """See edits at once, and answer for the pages' state."""
@@ -236,8 +254,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Leave nothing behind for the next build."""
         render.showing = None
         self.warnings.stop({})
-        if not self.serving:
-            self.built.close()
+        self.undo.close()
 
     def on_shutdown(self) -> None:
         """End what runs in the background."""
