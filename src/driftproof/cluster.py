@@ -13,7 +13,6 @@ import multiprocessing
 import os
 import re
 import socket
-import threading
 import uuid
 import warnings
 from collections.abc import Callable, Generator
@@ -74,6 +73,8 @@ def connected(config: Config, device: str = "", address: str = "") -> Generator[
 @contextmanager
 def _client(address: str) -> Generator[Any]:
     """Connect to a scheduler, and keep what Dask says of it to itself."""
+    import asyncio  # it takes long, and most commands connect to nothing
+
     try:
         from dask import config
         from distributed import Client
@@ -83,49 +84,35 @@ def _client(address: str) -> Generator[Any]:
     for name in ("distributed", "distributed.client", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"})
-    _see_that_someone_listens(address)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions that differ; what matters is compared below
-        try:
-            connect = functools.partial(Client, address, timeout=_PATIENCE, set_as_default=False)
-            client = _within(_PATIENCE, connect)
-        except Exception as error:  # whatever it is that listens there
-            raise _no_scheduler(address, error) from None
-    with client:
-        yield client
-
-
-def _see_that_someone_listens(address: str) -> None:
-    """Raise at once if nobody does, where Dask would try again and again."""
     match = _ADDRESS.fullmatch(address)
     if not match:
         message = f"{address!r} is not the address of a scheduler"
         raise DriftproofError("scheduler", message, "it is like tcp://host:8786")
-    try:
-        socket.create_connection((match["host"], int(match["port"])), _PATIENCE).close()
-    except (OSError, OverflowError) as error:
-        raise _no_scheduler(address, error) from None
-
-
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """Call and return, in time: Dask waits for ever for the first word of what listens."""
-    answer: Future[Any] = Future()
-
-    def work() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions that differ; what matters is compared below
         try:
-            answer.set_result(call())
-        except Exception as error:
-            answer.set_exception(error)
+            asyncio.run(_greet(address, match["host"], int(match["port"])))
+            client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        except Exception as error:  # whatever it is that listens there
+            why = getattr(error, "strerror", None) or str(error) or "no word within the time"
+            message = f"no scheduler answers at {address} ({why})"
+            hint = "start `dask scheduler` there, or correct the address"
+            raise DriftproofError("scheduler", message, hint) from None
+    with client:
+        yield client
 
-    threading.Thread(target=work, daemon=True).start()
-    return answer.result(seconds)
 
+async def _greet(address: str, host: str, port: int) -> None:
+    """Raise in time if no scheduler answers: a client tries again and again, or waits for ever."""
+    import asyncio
 
-def _no_scheduler(address: str, error: Exception) -> DriftproofError:
-    why = getattr(error, "strerror", None) or str(error) or "no word within the time"
-    message = f"no scheduler answers at {address} ({why})"
-    hint = "start `dask scheduler` there, or correct the address"
-    return DriftproofError("scheduler", message, hint)
+    from distributed import Security
+    from distributed.comm import connect
+
+    socket.create_connection((host, port), _PATIENCE).close()
+    security = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, _PATIENCE, **security), _PATIENCE)
+    await comm.close()
 
 
 def _see_workers(client: Any, address: str, device: str) -> None:
@@ -144,7 +131,7 @@ def _see_workers(client: Any, address: str, device: str) -> None:
 
 def _see_code(worker: str, there: object, here: str) -> None:
     if isinstance(there, Exception):
-        message = f"the worker at {worker} has no driftproof ({there})"
+        message = f"the worker at {worker} cannot load driftproof: {there}"
         raise DriftproofError("workers", message, "install what is installed here")
     if there != here:
         message = f"the worker at {worker} has driftproof {there}, and here it is {here}"

@@ -22,7 +22,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 from pymdownx.superfences import SuperFencesCodeExtension, SuperFencesException
 
-from driftproof import borrowed, machine, runner
+from driftproof import borrowed, runner
 from driftproof.alone import checked
 from driftproof.borrowed import drawn, origin, read
 from driftproof.bound import DATA
@@ -67,13 +67,14 @@ def shown(view: View) -> Any:
     page, report = view.page, view.report
     named = {bound.slug for bound in page.bounds} | borrowed.owners(page)
     owners = [report.owners[slug] for slug in sorted(named) if slug in report.owners]
-    about: list[Any] = [page.key, report.judged, report.device, machine.processor()]
+    about: list[Any] = [page.key, report.judged, report.device]
     for path in (page.path, *owners):
         result = report.results[path]
         if not (page.key and result.page.key):
             raise TypeError(path)
         run = result.run or runner.Run()
         about += [result.page.key, result.problems, run.figures, run.values, sorted(run.outputs)]
+        about.append(result.machine.processor)
     return about
 
 
