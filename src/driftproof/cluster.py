@@ -62,7 +62,7 @@ def connected(config: Config, device: str = "", address: str = "") -> Generator[
             yield executor
         except KilledWorker as error:
             page = str(error.task).rpartition(" ")[0]
-            message = f"{error.allowed_failures + 1} workers died, each while it ran this page"
+            message = f"workers died while they ran this page, {error.allowed_failures + 1} in all"
             hint = "see what the page asks of a machine, and what the workers' logs say"
             raise DriftproofError("workers", message, hint, page) from None
         except CancelledError:
@@ -207,18 +207,23 @@ def _there(
     # children, lest they outlive them. Ours end with their fork server, and that with the worker.
     multiprocessing.current_process().daemon = False
     folder = Path(worker.local_directory).resolve()
-    with unpacked(content, folder / "driftproof") as root:
-        there = replace(
-            config,
-            root=root,
-            cache=str(folder.parent / "driftproof"),  # shared by the workers of this machine
-            environment={
-                **{name: v for name, v in variables.items() if os.environ.get(name) != v},
-                **config.environment,
-            },
-        )
-        result = call(there, page, expressions, device, **options)
-        if run := result.run:
-            result.machine = machine.described(run.modules)
-            result.conditions = cache.conditions(there, device, run)
+    try:
+        with unpacked(content, folder / "driftproof") as root:
+            there = replace(
+                config,
+                root=root,
+                cache=str(folder.parent / "driftproof"),  # shared by the workers of this machine
+                environment={
+                    **{name: v for name, v in variables.items() if os.environ.get(name) != v},
+                    **config.environment,
+                },
+            )
+            result = call(there, page, expressions, device, **options)
+            if run := result.run:
+                result.machine = machine.described(run.modules)
+                result.conditions = cache.conditions(there, device, run)
+    except OSError as error:
+        message = f"the worker at {worker.address} cannot run a page: {error.strerror or error}"
+        hint = "see what it has left: room on its disk, memory, processes"
+        raise DriftproofError("workers", message, hint, page.path) from None
     return result

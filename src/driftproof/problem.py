@@ -43,5 +43,9 @@ class DriftproofError(Exception):
     """
 
     def __init__(self, code: str, message: str, hint: str, place: str = "driftproof") -> None:
-        super().__init__(f"{place}: {message} [{code}]\n    {hint}")
+        super().__init__(code, message, hint, place)  # by which it is made again elsewhere
         self.code = code
+
+    def __str__(self) -> str:
+        code, message, hint, place = self.args
+        return f"{place}: {message} [{code}]\n    {hint}"

@@ -332,35 +332,54 @@ def test_a_scheduler_without_workers_is_said_to_have_none(project, other):
     assert said.startswith(f"driftproof: the scheduler at {other.address} has no workers [workers]")
 
 
-def test_a_device_that_no_worker_has_is_missed_at_once_and_dead_workers_end_the_check(book, other):
+@pytest.fixture(scope="module")
+def lonely(other) -> Cluster:
+    """The same scheduler with a single worker, which has no GPU."""
     other.add("only")
     other.client.wait_for_workers(1, timeout=20)
-    assert "no worker of 1 has the resource GPU" in refused(book, other.address, "cuda")
+    return other
+
+
+def test_a_device_that_no_worker_has_is_missed_at_once(project, lonely):
+    assert "no worker of 1 has the resource GPU" in refused(project, lonely.address, "cuda")
+
+
+def failure(project, cluster, *paths) -> str:
+    with pytest.raises(DriftproofError) as error:
+        check(project, cluster, *paths)
+    return str(error.value)
+
+
+def test_what_a_worker_cannot_do_is_said_in_a_line(book, lonely):
+    (folder,) = lonely.client.run(lambda dask_worker: dask_worker.local_directory).values()
+    taken = Path(folder, "driftproof")
+    taken.write_text("not a folder")
+    said = failure(book, lonely, "docs/numbers.md")
+    taken.unlink()
+    (address,) = lonely.client.run(os.getpid)
+    assert said.startswith(f"docs/numbers.md: the worker at {address} cannot run a page: ")
+
+
+def test_a_page_that_outlives_no_worker_ends_the_check(book, lonely):
     book.write("docs/slow.md", SLOW.format(9))
-    errors = []
-
-    def run():
-        with pytest.raises(DriftproofError) as error:
-            check(book, other, "docs/slow.md")
-        errors.append(str(error.value))
-
-    thread = threading.Thread(target=run)
+    said = []
+    thread = threading.Thread(target=lambda: said.append(failure(book, lonely, "docs/slow.md")))
     thread.start()
-    until(lambda: running(other))
-    (worker,) = other.client.run(os.getpid).values()
+    until(lambda: running(lonely))
+    (worker,) = lonely.client.run(os.getpid).values()
     os.kill(worker, signal.SIGKILL)
     thread.join(20)
-    assert errors[0].startswith("docs/slow.md: 1 workers died, each while it ran this page")
+    assert said[0].startswith("docs/slow.md: workers died while they ran this page, 1 in all")
 
 
-def test_a_scheduler_that_goes_ends_the_check_without_a_trace(book, other):
+def test_a_scheduler_that_goes_ends_the_check_without_a_trace(book, lonely):
     book.write("docs/slow.md", SLOW.format(9))
-    command = start(book.root, other.address)
-    until(lambda: running(other))
-    os.kill(other.commands[0].pid, signal.SIGKILL)
+    command = start(book.root, lonely.address)
+    until(lambda: running(lonely))
+    os.kill(lonely.commands[0].pid, signal.SIGKILL)
     said, _ = command.communicate(timeout=20)
     assert 2 == command.returncode
-    assert said.startswith(f"driftproof: the scheduler at {other.address} has gone [scheduler]")
+    assert said.startswith(f"driftproof: the scheduler at {lonely.address} has gone [scheduler]")
     assert 2 == len(said.splitlines()), said
 
 
