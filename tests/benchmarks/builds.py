@@ -144,18 +144,18 @@ def measure(
         for form in forms:
             shelf.forget(form)
             used = shelf.build(form)
-            note("cold", form.name, used, wrong=_held(shelf, form, None, used, cold=True))
+            note("cold", form.name, used, wrong=held(shelf, form, None, used, cold=True))
         used = run([sys.executable, str(HERE / "pure.py")], shelf.folder(DRIFTPROOF), VARIABLES)
         note("cold", "pure compute", used, seconds=json.loads(used.output.splitlines()[-1]))
         for form in forms:
             used = shelf.build(form)
-            note("unchanged", form.name, used, wrong=_held(shelf, form, None, used))
+            note("unchanged", form.name, used, wrong=held(shelf, form, None, used))
         _keep(shelf)
         for edit in shelf.edits.values():
             for form in forms:
                 shelf.put(form, edit.files)
                 used = shelf.build(form)
-                note(edit.name, form.name, used, wrong=_held(shelf, form, edit, used))
+                note(edit.name, form.name, used, wrong=held(shelf, form, edit, used))
                 shelf.put(form, edit.before)
             _restore(shelf)
         note("doc tests", "driftproof", _pytest(shelf, "docs"))
@@ -168,21 +168,25 @@ def measure(
     return found
 
 
-def _build(form: Form, folder: Path, *, sampled: bool = False) -> Usage:
-    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", "site"]
-    variables = VARIABLES | ({"PYTHONPATH": "src"} if form is EXECUTED else {})
-    return run(command, folder, variables, sampled=sampled)
-
-
-def _held(
+def held(
     shelf: Shelf, form: Form, edit: Edit | None, used: Usage, *, cold: bool = False
 ) -> list[str]:
-    """Return what is wrong with a site; one of ours must not be wrong."""
+    """Return what is wrong with a site of another tool; one of ours must not be wrong.
+
+    Raises:
+        WrongError: It is.
+    """
     wrong = shelf.wrong(form, edit, used.output, cold=cold)
     if wrong and form is DRIFTPROOF:
         what = edit.name if edit else "cold" if cold else "unchanged"
         raise WrongError(f"{shelf.spec}, {what}: the site is wrong:\n" + "\n".join(wrong[:20]))
     return wrong
+
+
+def _build(form: Form, folder: Path, *, sampled: bool = False) -> Usage:
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", "site"]
+    variables = VARIABLES | ({"PYTHONPATH": "src"} if form is EXECUTED else {})
+    return run(command, folder, variables, sampled=sampled)
 
 
 def _keep(shelf: Shelf) -> None:

@@ -26,7 +26,7 @@ class Measured:
     def __init__(self, records: list[dict[str, Any]]) -> None:
         self.records = records
 
-    def values(self, chapters: int, edit: str, tool: str, what: str = "cpu") -> list[float]:
+    def values(self, chapters: int, edit: str, tool: str, what: str = "cpu") -> list[Any]:
         """Return every measurement of one thing."""
         wanted = (chapters, edit, tool)
         found = [r for r in self.records if (r["chapters"], r["edit"], r["tool"]) == wanted]
@@ -46,7 +46,9 @@ class Measured:
     def compute(self, chapters: int, pages: list[str]) -> float:
         """Return the CPU seconds that the blocks of pages need; "imports" stands for imports."""
         runs = self.values(chapters, "cold", PURE, "seconds")
-        return statistics.median(sum(run[page] for page in pages) for run in runs)  # ty: ignore
+        if not runs:
+            raise LookupError(f"{PURE} at {chapters} chapters")
+        return statistics.median(sum(run[page] for page in pages) for run in runs)
 
     @property
     def chapters(self) -> list[int]:
