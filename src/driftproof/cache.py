@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import glob
 import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +24,7 @@ from driftproof.config import Config
 from driftproof.confine import KERNELS
 from driftproof.failure import Failure
 from driftproof.figures import Figure
+from driftproof.kept import write_aside
 from driftproof.observe import digest
 from driftproof.page import Block, Page
 from driftproof.runner import environment, steps_here
@@ -41,7 +40,7 @@ def settings(config: Config, device: str) -> str:
     variables = environment(config, device)
     seen = {
         "runner": _tool(),
-        "settings": {n: v for n, v in dataclasses.asdict(config).items() if n not in _FREE},
+        "settings": {n: v for n, v in vars(config).items() if n not in _FREE},
         "kernels": {n: v for n, v in variables.items() if n.startswith(KERNELS)},
         "python": sys.version,
         "processor": machine.processor(),
@@ -114,14 +113,14 @@ def store(config: Config, page: Page, device: str, run: Run) -> str:
         step["figure"] = dataclasses.asdict(figure) if figure else None
         step["asked"] = {t: value for t, value in asked.items() if not isinstance(value, Failure)}
     body = json.dumps({"steps": steps, "values": run.values})
-    path = _folder(config) / f"{_slug(page)}.{settings(config, device)}.{_name(steps)}.json"
+    path = _folder(config, page) / f"{settings(config, device)}.{_name(steps)}.json"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_aside(path, f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}".encode())
     except OSError as error:
         return f"cannot keep runs in {config.cache}/ ({error.strerror}); pages will run each time"
-    with suppress(OSError):  # another build may prune at the same time
-        _prune(path)
+    for old in _kept(config, page)[:-_RUNS_KEPT]:
+        old.unlink(missing_ok=True)
     return ""
 
 
@@ -140,18 +139,6 @@ def conditions(config: Config, device: str, run: Run) -> dict[str, Any]:
     }
 
 
-def write_aside(path: Path, content: bytes) -> None:
-    """Write a file under another name and move it into place, so that no half of it is seen."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def _run(blocks: list[Block], steps: list[dict[str, Any]]) -> Run:
     """Return the run that the kept steps tell of."""
     run = Run(reads=[Read(s["files"], s["modules"], [*s["variables"]]) for s in steps])
@@ -166,28 +153,27 @@ def _run(blocks: list[Block], steps: list[dict[str, Any]]) -> Run:
 
 def _entries(config: Config, page: Page, device: str) -> Iterator[dict[str, Any]]:
     """Yield the kept runs of a page, the newest first; a damaged one is none."""
-    for path in reversed(_kept(config, f"{_slug(page)}.{settings(config, device)}")):
+    for path in reversed(_kept(config, page, settings(config, device))):
         with suppress(OSError, ValueError):
             checksum, _, body = path.read_text("utf-8").partition("\n")
             if hashlib.sha256(body.encode()).hexdigest() == checksum:
                 yield json.loads(body)
 
 
-def _kept(config: Config, start: str) -> list[Path]:
-    """Return the files of kept runs whose names begin so, the oldest first."""
-    found = []
-    for path in _folder(config).glob(f"{glob.escape(start)}.{'?' * 16}.json"):
-        with suppress(OSError):  # another build may prune at the same time
-            found.append((path.stat().st_mtime_ns, path))
+def _kept(config: Config, page: Page, start: str = "") -> list[Path]:
+    """Return the files of a page's kept runs whose names begin so, the oldest first."""
+    folder, found = _folder(config, page), []
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(start) and name.endswith(".json") and name[0] != ".":
+                with suppress(OSError):  # another build may prune at the same time
+                    found.append(((folder / name).stat().st_mtime_ns, folder / name))
     return [path for _, path in sorted(found)]
 
 
-def _folder(config: Config) -> Path:
-    return config.root / config.cache / "runs"
-
-
-def _slug(page: Page) -> str:
-    return page.path.replace("/", "-").removesuffix(".md")
+def _folder(config: Config, page: Page) -> Path:
+    slug = page.path.replace("/", "-").removesuffix(".md")
+    return config.root / config.cache / "runs" / slug
 
 
 def _name(steps: list[dict[str, Any]]) -> str:
@@ -226,11 +212,3 @@ def _tool() -> str:
     names = ("cache", "confine", "failure", "family", "figures", "freeze", "observe", "place",
              "reader", "runner", "runs", "worker")  # fmt: skip
     return hashlib.sha256(b"".join((here / f"{n}.py").read_bytes() for n in names)).hexdigest()
-
-
-def _prune(path: Path) -> None:
-    """Remove the oldest runs of the page whose run has been kept at `path`."""
-    slug = path.name.rsplit(".", 3)[0]
-    paths = path.parent.glob(f"{glob.escape(slug)}.{'?' * 16}.{'?' * 16}.json")
-    for old in sorted(paths, key=lambda p: p.stat().st_mtime_ns)[:-_RUNS_KEPT]:
-        old.unlink(missing_ok=True)

@@ -65,28 +65,19 @@ def check(
     needed = set(wanted) | {owners[slug] for slug in named if slug in owners}
     jobs = {path: page for path, page in pages.items() if path in needed}
     results: dict[str, Result] = {}
-    pool = executor or ThreadPoolExecutor(max_workers=os.cpu_count())
     pending: dict[str, Future[Result]] = {}
+    pool = executor or ThreadPoolExecutor(max_workers=os.cpu_count())
     try:
         for path, page in jobs.items():
             asked = sorted(expressions[path] | expressions[page.slug])
             recalls = path not in anew
-            if executor:  # what is known here need not travel
-                results[path] = _run(
-                    config, page, asked, device, recalls=recalls, runs=False, going=going
-                )
-                if results[path].run is not None:
-                    continue
-            pending[path] = pool.submit(
-                _run,
-                config,
-                page,
-                asked,
-                device,
-                recalls=recalls,
-                runs=not recall_only,
-                going=going,
+            results[path] = _run(
+                config, page, asked, device, recalls=recalls, runs=False, going=going
             )
+            if results[path].run is None and not recall_only:
+                pending[path] = pool.submit(
+                    _run, config, page, asked, device, recalls=recalls, runs=True, going=going
+                )
         for path in jobs:
             if path in pending:
                 results[path] = pending[path].result()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from driftproof import cache, runner
+from driftproof import runner
 from driftproof.bound import agrees, shown
 from driftproof.check import check
 from driftproof.compare import compare
@@ -18,6 +18,7 @@ from driftproof.config import Config
 from driftproof.failure import Failure
 from driftproof.fences import Fence
 from driftproof.grammar import FRONT_MATTER, parse_page, parse_text
+from driftproof.kept import write_aside
 from driftproof.machine import Machine
 from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
@@ -110,7 +111,7 @@ def write_lines(config: Config, path: str, lines: list[str]) -> bool:
     if content == before:
         return False
     mode = file.stat().st_mode
-    cache.write_aside(file, content)
+    write_aside(file, content)
     file.chmod(mode)
     return True
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from driftproof import cache, machine, runner
+from driftproof import cache, kept, machine, runner
 
 CODE = """\
 import os
@@ -371,7 +371,7 @@ def test_a_block_that_is_shown_only_changes_no_run(project):
 
 
 def entries(project):
-    return sorted((project.root / ".driftproof/runs").glob("*.json"))
+    return sorted((project.root / ".driftproof/runs").glob("*/*.json"))
 
 
 def cut_in_half(content):
@@ -399,7 +399,7 @@ def one_more_line(content):
     ids=["half", "digit", "line", "empty", "zeros", "random"],
 )
 def test_a_damaged_entry_is_a_miss(book, damage):
-    (entry,) = [path for path in entries(book) if "page" in path.name]
+    (entry,) = [path for path in entries(book) if "page" in path.parent.name]
     entry.write_bytes(damage(entry.read_bytes()))
     report = book.check()
     assert ([], False) == (report.problems, report.results["docs/page.md"].cached)
@@ -407,9 +407,8 @@ def test_a_damaged_entry_is_a_miss(book, damage):
 
 
 def test_what_a_killed_build_left_half_written_is_ignored(book):
-    folder = book.root / ".driftproof/runs"
     for entry in entries(book):
-        (folder / f".{entry.name}.x1y2").write_bytes(cut_in_half(entry.read_bytes()))
+        (entry.parent / f".{entry.name}.x1y2").write_bytes(cut_in_half(entry.read_bytes()))
         entry.unlink()
     assert ["docs/other.md", "docs/page.md"] == ran(book)
     assert [] == ran(book)
@@ -422,9 +421,9 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(cache.os, "replace", fail)
+    monkeypatch.setattr(kept.os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        cache.write_aside(file, b"after")
+        kept.write_aside(file, b"after")
     assert {"entry": "before"} == {p.name: p.read_text() for p in tmp_path.iterdir()}
 
 

@@ -98,7 +98,7 @@ def test_a_page_that_is_shown_before_it_is_compared_says_so(project, page):
             "recorded, being verified",
             "recorded on A CPU · 2020-01-02; being verified",
         ] == stamps(report, page)[:3]
-        for run in project.root.glob(".driftproof/runs/*"):
+        for run in project.root.glob(".driftproof/runs/*/*"):
             run.unlink()
 
 
