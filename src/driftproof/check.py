@@ -56,13 +56,8 @@ def check(
         if path not in pages:
             pages[path] = reading.read_page(config, path)
     owners = _owners(pages)
-    expressions = _expressions(pages)
-    named = {
-        slug
-        for page in (pages[path] for path in wanted)
-        for slug in {bound.slug for bound in page.bounds} | borrowed.owners(page)
-    }
-    needed = set(wanted) | {owners[slug] for slug in named if slug in owners}
+    expressions = expressions_of(pages)
+    needed = set(wanted).union(*(named_by(pages[path], owners) for path in wanted))
     jobs = {path: page for path, page in pages.items() if path in needed}
     results: dict[str, Result] = {}
     pending: dict[str, Future[Result]] = {}
@@ -71,12 +66,12 @@ def check(
         for path, page in jobs.items():
             asked = sorted(expressions[path] | expressions[page.slug])
             recalls = path not in anew
-            results[path] = _run(
+            results[path] = run_page(
                 config, page, asked, device, recalls=recalls, runs=False, going=going
             )
             if results[path].run is None and not recall_only:
                 pending[path] = pool.submit(
-                    _run, config, page, asked, device, recalls=recalls, runs=True, going=going
+                    run_page, config, page, asked, device, recalls=recalls, runs=True, going=going
                 )
         for path in jobs:
             if path in pending:
@@ -93,12 +88,23 @@ def check(
         results, set(wanted), owners, device, judged=not recall_only, is_release=release
     )
     for path in wanted if not recall_only else ():
-        results[path].problems += reading.faults(config, pages[path])
-        judge(results[path], report)
+        conclude(config, results[path], report)
     return report
 
 
-def _expressions(pages: dict[str, Page]) -> defaultdict[str, set[str]]:
+def conclude(config: Config, result: Result, report: Report) -> None:
+    """Add to `result` what is wrong with its page, once the runs behind it are in `report`."""
+    result.problems += reading.faults(config, result.page)
+    judge(result, report)
+
+
+def named_by(page: Page, owners: dict[str, str]) -> set[str]:
+    """Return the paths of the pages whose numbers or figures a page shows."""
+    named = {bound.slug for bound in page.bounds} | borrowed.owners(page)
+    return {owners[slug] for slug in named if slug in owners}
+
+
+def expressions_of(pages: dict[str, Page]) -> defaultdict[str, set[str]]:
     """Return the expressions to evaluate: a page's own by its path, those of others by its name."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for path, page in pages.items():
@@ -113,16 +119,18 @@ def _owners(pages: dict[str, Page]) -> dict[str, str]:
     return {page.slug: path for path, page in pages.items() if count[page.slug] == 1}
 
 
-def _run(
+def run_page(
     config: Config,
     page: Page,
     expressions: list[str],
     device: str,
     *,
-    recalls: bool,
-    runs: bool,
-    going: Callable[[], bool],
+    recalls: bool = True,
+    runs: bool = True,
+    going: Callable[[], bool] = _always,
+    run: Callable[[Config, Page, list[str], str], Run] = runner.run,
 ) -> Result:
+    """Recall or run a page; `run` makes a run that is the one that `runner.run` would make."""
     result = Result(page, problems=list(page.problems))
     if not going():
         return result
@@ -145,9 +153,9 @@ def _run(
                 result.run = elsewhere  # it is the same on every device
         result.cached = result.run is not None
     if result.run is None and runs:
-        result.run = runner.run(config, page, expressions, device)
+        result.run = run(config, page, expressions, device)
         if device and config.device_variable in result.run.variables:
-            again = runner.run(config, page, expressions, device)
+            again = run(config, page, expressions, device)
             result.problems += _unsteady(page, result.run, again, device)
         for text in config.evaluate:
             if isinstance(value := result.run.values.get(text), Failure):

@@ -1,12 +1,13 @@
 """The page's side of checkpoints: a forked copy of its process that can go on from here.
 
-A copy is made only where it cannot be told from the process itself: one thread, no child, no open
-file or timer of the page's, no memory shared with another process, nothing left in its folder, no
+A copy is made only where it cannot be told from the process itself: one thread, no child, no timer,
+no file open but for reading, no memory shared with another process, no file left in its folder, no
 clock of the process read. Where there is no /proc there is no copy.
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import os
@@ -14,6 +15,8 @@ import random
 import re
 import signal
 import socket
+import stat
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,11 +59,15 @@ class Freezer:
     Args:
         folder: The page's, as yet with nothing of its own in it.
         pipes: The descriptors of its pipes to the build: for messages, output and errors.
+        after: Seconds from now in which no copy is made: running is as quick as copying.
     """
 
-    def __init__(self, folder: str, pipes: Sequence[int]) -> None:
+    def __init__(self, folder: str, pipes: Sequence[int], after: float) -> None:
         self.folder, self.pipes = folder, pipes
-        self._descriptors, self._left = _descriptors(), inventory(folder)
+        self._begins = time.monotonic() + after
+        self._descriptors, self._cwd = _descriptors(), os.getcwd()
+        self._given = inventory(folder)
+        self._positions: dict[int, int] = {}
         self._clocked = False
 
     def freeze(self, code: str) -> Frozen | Resumed | None:
@@ -72,7 +79,7 @@ class Freezer:
         """
         self._clocked |= bool(_CLOCKS.search(code))
         try:
-            if self._clocked or not self._is_plain():
+            if self._clocked or time.monotonic() < self._begins or not self._is_plain():
                 return None
             end, waiting = socket.socketpair()
             gate, keeper = socket.socketpair()
@@ -91,6 +98,7 @@ class Freezer:
             end.close()
             gate.close()
             if copy := os.fork():  # not the page's child: it may wait for its children
+                os.setpgid(copy, copy)  # and not ended with its group
                 keeper.send(b"%d" % copy)
                 keeper.recv(1)
                 os._exit(0)
@@ -110,7 +118,6 @@ class Freezer:
 
     def _wait(self, waiting: socket.socket) -> Resumed:
         """Send a copy of this process on its way as often as asked; end when nobody can ask."""
-        os.setsid()
         nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self._connect((nowhere, nowhere, nowhere))
         os.close(nowhere)
@@ -129,6 +136,7 @@ class Freezer:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 waiting.close()
                 self._connect(ends)
+                self._reopen()
                 for end in ends:
                     os.close(end)
                 importlib.invalidate_caches()
@@ -152,9 +160,38 @@ class Freezer:
             and not _read(f"/proc/self/task/{tasks[0]}/children")
             and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
             and not any(any(signal.getitimer(timer)) for timer in timers)
-            and _descriptors() == self._descriptors
-            and inventory(self.folder) == self._left
+            and self._reads_only()
+            and os.getcwd() == self._cwd
+            and self._leaves_folders_only()
             and not re.search(r"(?m)^\S+ .w.s", _read("/proc/self/maps"))
+        )
+
+    def _reads_only(self) -> bool:
+        """Whether nothing but files for reading has been opened and is still open; note these."""
+        here = _descriptors()
+        opened = {int(number): path for number, path in (here.items() - self._descriptors.items())}
+        self._positions = {}
+        for number in opened:
+            reads = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+            if not reads or not stat.S_ISREG(os.fstat(number).st_mode):
+                return False
+            self._positions[number] = os.lseek(number, 0, os.SEEK_CUR)
+        return self._descriptors.items() <= here.items() and not _share_positions(opened)
+
+    def _reopen(self) -> None:
+        """Open the same files for this process alone, at the same positions."""
+        for number, position in self._positions.items():
+            flags = fcntl.fcntl(number, fcntl.F_GETFL)
+            again = os.open(f"/proc/self/fd/{number}", flags | os.O_CLOEXEC)
+            os.lseek(again, position, os.SEEK_SET)
+            os.dup2(again, number, os.get_inheritable(number))
+            os.close(again)
+
+    def _leaves_folders_only(self) -> bool:
+        """Whether the page's folder is as it was, but for folders, which can be made again."""
+        here = inventory(self.folder)
+        return self._given <= here and all(
+            stat.S_ISDIR(mode) for _, mode, _, _ in here - self._given
         )
 
 
@@ -180,6 +217,21 @@ def _descriptors() -> dict[str, str]:
         except OSError:  # the one by which the folder was read
             continue
     return found
+
+
+def _share_positions(opened: dict[int, str]) -> bool:
+    """Whether two of these descriptors are one file that has been opened once."""
+    numbers = sorted(opened)
+    for i, number in enumerate(numbers):
+        others = [other for other in numbers[i + 1 :] if opened[other] == opened[number]]
+        before = [os.lseek(other, 0, os.SEEK_CUR) for other in others]
+        position = os.lseek(number, 0, os.SEEK_CUR)
+        os.lseek(number, position + 1, os.SEEK_SET)
+        after = [os.lseek(other, 0, os.SEEK_CUR) for other in others]
+        os.lseek(number, position, os.SEEK_SET)
+        if before != after:
+            return True
+    return False
 
 
 def _read(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,8 +33,9 @@ from driftproof.reading import kept, read_page, recall_formulas
 from driftproof.rendered import Rendering
 from driftproof.report import as_text
 from driftproof.results import Report
-from driftproof.serve import Verification, middleware, with_script
+from driftproof.serve import middleware, with_script
 from driftproof.unchanged import Built
+from driftproof.verification import Verification
 from driftproof.warned import Warnings
 
 if TYPE_CHECKING:
@@ -106,11 +108,16 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 raise SystemExit(0)
             self.undo.callback(self.built.close)
             self.built.begin()
+        else:
+            self.verification = self.verification or Verification(log)
+            self.verification.look(self.settings)
         self.warnings.start()
         paths = self.settings.pages()
         self.pages: dict[str, Page] = {path: read_page(self.settings, path) for path in paths}
         self.report: Report = self._checked()
-        if not self.serving:
+        if self.verification:
+            self.verification.begin(self.settings, self.pages, self.report)
+        else:
             if self.report.problems:
                 raise PluginError(as_text(self.report))
             for line in [*self._notes(), self.report.summary]:
@@ -224,12 +231,12 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
 
     @event_priority(-100)
     def _finish(self, config: MkDocsConfig) -> None:
-        """Publish the modules that a browser has; while serving, begin to verify the pages."""
+        """Publish the modules that a browser has; while serving, verify the pages."""
         if self.settings.browser:
             target = os.path.join(config.site_dir, "modules.json")
             self.output.write(browser.modules(self.settings).encode(), target)
-        if self.serving:
-            self._verify(self.problems)
+        if self.verification:
+            self.verification.start(self.problems)
         else:
             runs = [result.run for result in self.report.results.values() if result.run]
             for result in self.report.results.values():
@@ -248,6 +255,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         application = server.get_app()
         if self.verification and application:
             mount = server.mount_path
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: tidily
             server.set_app(middleware(application, self.verification, mount, self.pages_by_url))
 
     def on_build_error(self, *, error: Exception) -> None:
@@ -303,8 +311,3 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         if self.serving and is_stale and (self.settings.root / path).is_file():
             page = self.pages[path] = read_page(self.settings, path)
         return page
-
-    def _verify(self, problems: list[Problem]) -> None:
-        if self.verification is None:
-            self.verification = Verification(self.settings, log)
-        self.verification.begin(self.pages, problems)

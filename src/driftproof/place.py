@@ -15,17 +15,23 @@ from typing import Any
 _IONBF = 2
 
 
-def enter(folder: str, root: str, links: Iterable[str], source: str) -> None:
-    """Work in an empty folder from which the project can be read."""
-    for name in ("page", "temporary"):
-        os.mkdir(os.path.join(folder, name))
+def furnish(folder: str, root: str, links: Iterable[str]) -> None:
+    """Make a page's folders: one to work in, with links to the project, one for temporary files."""
+    work = os.path.join(folder, "page")
+    os.mkdir(work)
+    os.mkdir(os.path.join(folder, "temporary"))
+    for name in links:
+        link = os.path.join(work, name)
+        if os.path.isdir(os.path.join(root, name)) and not os.path.lexists(link):
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(os.path.join(root, name), link)
+
+
+def enter(folder: str, root: str, source: str) -> None:
+    """Work in a folder that was prepared, with the project's modules as they are now."""
     os.environ["TMPDIR"] = os.path.join(folder, "temporary")
     tempfile.tempdir = None
     os.chdir(os.path.join(folder, "page"))
-    for name in links:
-        if os.path.isdir(os.path.join(root, name)) and not os.path.lexists(name):
-            os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-            os.symlink(os.path.join(root, name), name)
     source = os.path.join(root, source)
     hook = FileFinder.path_hook((_FromSource, [".py"]))
     sys.path_hooks.insert(0, lambda path: hook(_only_under(source, path)))

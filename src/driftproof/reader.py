@@ -118,9 +118,15 @@ class Reader:
                         self.control.send(b"\n")
             elif left <= 0:
                 self.stop("Deadline", f"the block did not end within {limit:g} s")
-            if len(self.printed) > self.config.max_output:
-                most = f"{self.config.max_output:,} bytes"
-                self.stop("TooMuchOutput", f"the block printed more than {most}")
+            if self.run.failure is None and self._is_too_much():
+                self._stop_printing()
+
+    def _is_too_much(self) -> bool:
+        return len(self.printed) > self.config.max_output
+
+    def _stop_printing(self) -> None:
+        most = f"{self.config.max_output:,} bytes"
+        self.stop("TooMuchOutput", f"the block printed more than {most}")
 
     def _timeout(self) -> float:
         if not self.ready:
@@ -154,6 +160,9 @@ class Reader:
         """Take in what a block has done."""
         if self.current is None or number != self.current.number:
             raise ValueError(number)
+        if self._is_too_much():
+            self._stop_printing()
+            return
         run = self.run
         run.seconds[number] = float(seconds)
         run.outputs[number] = clean(self.printed.decode("utf-8", "replace"))

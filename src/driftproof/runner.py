@@ -6,6 +6,7 @@ clean state. One thread here follows one page and kills it at its deadline.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -23,6 +24,7 @@ from driftproof import family
 from driftproof.config import Config
 from driftproof.confine import visible
 from driftproof.page import Block, Page
+from driftproof.place import furnish
 from driftproof.reader import Keep, Reader
 from driftproof.runs import Run
 from driftproof.worker import Job, Step, run_page
@@ -68,6 +70,7 @@ def steps_of(blocks: list[Block]) -> tuple[Step, ...]:
 def run(config: Config, page: Page, expressions: list[str], device: str = "") -> Run:
     """Run a page's blocks in order, then evaluate `expressions`."""
     with tempfile.TemporaryDirectory(prefix="driftproof-") as folder:
+        furnish(folder, str(config.root), (config.docs, config.snippets, config.source))
         return run_in(folder, config, page, expressions, device)
 
 
@@ -78,12 +81,15 @@ def run_in(
     expressions: list[str],
     device: str,
     keep: Keep | None = None,
+    freezes_after: float = math.inf,
 ) -> Run:
-    """Run a page in an empty folder; `keep` takes copies of its process after each block."""
+    """Run a page in a folder made for it.
+
+    After so many seconds, `keep` takes a copy of its process after each block.
+    """
     blocks = steps_here(page, device)
     job = Job(
         root=str(config.root),
-        links=tuple(dict.fromkeys((config.docs, config.snippets, config.source))),
         source=config.source,
         clean_state=config.clean_state,
         environment=environment(config, device),
@@ -91,7 +97,7 @@ def run_in(
         steps=steps_of(blocks),
         asked=config.evaluate,
         expressions=tuple(expressions),
-        freezes=keep is not None,
+        freezes_after=freezes_after,
     )
     context = multiprocessing.get_context("forkserver")
     (control, control_w), (out, out_w), (err, err_w) = (

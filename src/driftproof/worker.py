@@ -11,6 +11,7 @@ import dataclasses
 import importlib
 import json
 import linecache
+import math
 import os
 import random
 import sys
@@ -28,6 +29,8 @@ from driftproof.freeze import Freezer, Resumed
 from driftproof.observe import Observer
 from driftproof.place import enter, redirect
 
+_BACKGROUND = 5
+"""By how much a page gives way to the site that is built beside it."""
 _as_json = json.JSONEncoder(default=dataclasses.asdict).encode
 """Bound before a page may put another in its place."""
 
@@ -49,7 +52,6 @@ class Job:
 
     Attributes:
         root: The project root.
-        links: Folders of the project that a block can read under their own names.
         source: The folder put on `sys.path`.
         clean_state: `module:function` called before the first block, or "".
         environment: All its environment variables.
@@ -57,11 +59,11 @@ class Job:
         steps: Its blocks in order.
         asked: Expressions evaluated after every block.
         expressions: Evaluated after the last block.
-        freezes: Whether a copy of the process is kept after each block.
+        freezes_after: Seconds of work after which a copy of the process is kept after each block,
+            as is done in the background of a site that is being built.
     """
 
     root: str
-    links: tuple[str, ...]
     source: str
     clean_state: str
     environment: dict[str, str]
@@ -69,7 +71,7 @@ class Job:
     steps: tuple[Step, ...]
     asked: tuple[str, ...]
     expressions: tuple[str, ...]
-    freezes: bool = False
+    freezes_after: float = math.inf
 
     @property
     def place(self) -> Place:
@@ -80,11 +82,13 @@ class Job:
 def run_page(job: Job, folder: str, control: Connection, out: Connection, err: Connection) -> None:
     """Run a page and report each step through `control`; never returns."""
     os.setsid()
+    if job.freezes_after < math.inf:
+        os.nice(_BACKGROUND)
     family.end_with_server()
     redirect(out.fileno(), err.fileno())
     os.environ.clear()
     os.environ.update(job.environment)
-    enter(folder, job.root, job.links, job.source)
+    enter(folder, job.root, job.source)
     confine(folder, limits_memory=not job.device)
     observer = Observer(job.root)
     observer.start()
@@ -100,7 +104,9 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
     os.read(control.fileno(), 1)
     if failure is None:
         pipes = [pipe.fileno() for pipe in (control, out, err)]
-        _run(job, control, observer, Freezer(folder, pipes) if job.freezes else None)
+        freezes = job.freezes_after < math.inf
+        freezer = Freezer(folder, pipes, job.freezes_after) if freezes else None
+        _run(job, control, observer, freezer)
     os._exit(0)
 
 

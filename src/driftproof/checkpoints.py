@@ -1,0 +1,329 @@
+"""Checkpoints while a site is served: an edit to a late block runs that block, not its page.
+
+After each block of a page that runs here, a frozen copy of its process stays. When the page is to
+run again, it goes on from the deepest copy whose blocks, settings and files are still the same. A
+copy ends when the build closes its end of a socket, and so with the build.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shutil
+import socket
+import stat
+import sys
+import tempfile
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from driftproof import cache, family, runner
+from driftproof.config import Config
+from driftproof.freeze import inventory
+from driftproof.page import Block, Page
+from driftproof.place import furnish
+from driftproof.reader import Reader
+from driftproof.runs import Run
+from driftproof.worker import Step
+
+_OF_A_PAGE, _IN_ALL = 32, 64
+_MEMORY = min(2**31, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8)
+"""Bytes that all copies may hold, each counted with its share of what it shares with others."""
+_WORTH = 0.1
+"""Seconds of work from which copies are made: a copy takes some 25 ms where torch is loaded."""
+_PATIENCE = 5.0
+"""Seconds for a copy to take what is asked of it."""
+_PEAKS = re.compile(r"getrusage|maxrss|VmHWM|VmPeak")
+"""What tells of all that a process has been, of which a copy knows nothing."""
+
+
+class _Folder:
+    """The folder of a page's process and its copies, put in order before one goes on."""
+
+    def __init__(self, config: Config) -> None:
+        self._made = tempfile.TemporaryDirectory(prefix="driftproof-", ignore_cleanup_errors=True)
+        self.name = self._made.name
+        furnish(self.name, str(config.root), (config.docs, config.snippets, config.source))
+        self._given = inventory(self.name)
+
+    def left(self) -> dict[str, int]:
+        """Return what the page has left in it, by path, with its mode."""
+        return {path: mode for path, mode, *_ in inventory(self.name) - self._given}
+
+    def restore(self, folders: dict[str, int]) -> bool:
+        """Have no more left in it than these folders; return whether that could be done."""
+        for path, mode in self.left().items():
+            if folders.get(path) != mode:
+                shutil.rmtree(path, ignore_errors=True)
+                with suppress(OSError):
+                    os.unlink(path)
+        for path, mode in sorted(folders.items()):
+            with suppress(OSError):
+                os.mkdir(path)
+                os.chmod(path, stat.S_IMODE(mode))
+        return self.left() == folders and self._given <= inventory(self.name)
+
+    def close(self) -> None:
+        self._made.cleanup()
+
+
+@dataclass(eq=False)
+class _Copy:
+    """A frozen copy of a page's process.
+
+    Attributes:
+        state: What else it depends on: settings and environment.
+        steps: What it has run.
+        run: What came of that.
+        left: Folders that the page had made in its own.
+        used: When it was last of use, in the order of all such events.
+        bytes: Its share of memory when that was last measured.
+    """
+
+    path: str
+    state: tuple[Any, ...]
+    steps: tuple[Step, ...]
+    run: Run
+    pid: int
+    end: socket.socket
+    folder: _Folder
+    left: dict[str, int]
+    used: int
+    bytes: int = 0
+
+
+class Checkpoints:
+    """Runs pages as `runner.run` does, from where they were last the same."""
+
+    def __init__(self) -> None:
+        self._copies: list[_Copy] = []
+        self._lock = threading.RLock()
+        self._of_page: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._busy: set[_Folder] = set()
+        self._events = itertools.count()
+        self._closed = False
+
+    def run(self, config: Config, page: Page, expressions: list[str], device: str = "") -> Run:
+        """Run what has changed of a page, then evaluate `expressions`.
+
+        The run is the one that would have come of all blocks, because a copy is made only where
+        it cannot be told from its process, and used only while all that it has read is the same.
+        One that ends in another way than by an exception of a block is thrown away.
+        """
+        if sys.platform != "linux" or device:
+            return runner.run(config, page, expressions, device)
+        blocks = runner.steps_here(page, device)
+        state = cache.settings(config, device), runner.environment(config, device)
+        with self._of_page[page.path]:
+            copy = self._deepest(config, page.path, state, runner.steps_of(blocks))
+            if copy and (run := self._go_on(copy, config, blocks, expressions)):
+                return run
+            folder = _Folder(config)
+            with self._lock:
+                self._busy.add(folder)
+            keep = partial(self._keep, page.path, state, runner.steps_of(blocks), folder)
+            try:
+                return runner.run_in(folder.name, config, page, expressions, device, keep, _WORTH)
+            finally:
+                self._release(page.path, folder)
+
+    def depth(self, config: Config, page: Page) -> int:
+        """Return from after how many blocks a page would go on now."""
+        state = cache.settings(config, ""), runner.environment(config, "")
+        steps = runner.steps_of(runner.steps_here(page, ""))
+        copy = self._deepest(config, page.path, state, steps)
+        return len(copy.steps) if copy else 0
+
+    def close(self) -> None:
+        """End every copy."""
+        with self._lock:
+            self._closed = True
+            self._drop(self._copies)
+
+    def _deepest(
+        self, config: Config, path: str, state: tuple[Any, ...], steps: tuple[Step, ...]
+    ) -> _Copy | None:
+        with self._lock:
+            found = [
+                copy
+                for copy in self._copies
+                if (copy.path, copy.state) == (path, state)
+                and _codes(copy.steps) == _codes(steps[: len(copy.steps)])
+                and not any(_PEAKS.search(step.code) for step in steps[len(copy.steps) :])
+                and cache.holds(config, copy.run)
+            ]
+        return max(found, key=lambda copy: len(copy.steps), default=None)
+
+    def _go_on(
+        self, copy: _Copy, config: Config, blocks: list[Block], expressions: list[str]
+    ) -> Run | None:
+        """Run what comes after a copy; return None where that has to be done from the beginning."""
+        with self._lock:
+            self._busy.add(copy.folder)
+            copy.used = sys.maxsize  # it does not go while what came of it runs
+        steps = runner.steps_of(blocks)
+        run = _renumbered(copy.run, dict(zip(copy.steps, steps, strict=False)))
+        keep = partial(self._keep, copy.path, copy.state, steps, copy.folder)
+        running = runner.Running(copy.path, run, partial(_end_what_resumed, copy.pid))
+        try:
+            pipes = _ask(copy, steps, expressions) if copy.folder.restore(copy.left) else None
+            if pipes is None:
+                self._drop([copy])
+                return None
+            reader = Reader(config, blocks, pipes, run, keep)
+            with runner.following(running):
+                try:
+                    reader.follow()
+                finally:
+                    running.end()
+                    reader.close()
+        finally:
+            copy.used = next(self._events)
+            self._release(copy.path, copy.folder)
+        moved = any(old.first != new.first for old, new in zip(copy.steps, steps, strict=False))
+        if reader.done or (reader.was_told and not moved):  # its frames name lines
+            return run
+        if running.stopped:
+            reader.stop("Killed", "the page was stopped")
+            return run
+        self._drop([copy])
+        return None
+
+    def _keep(
+        self,
+        path: str,
+        state: tuple[Any, ...],
+        steps: tuple[Step, ...],
+        folder: _Folder,
+        pid: int,
+        end: socket.socket,
+        run: Run,
+    ) -> None:
+        """Take in a copy made after a block, while its page waits."""
+        end.settimeout(_PATIENCE)
+        done = steps[: len(run.outputs)]
+        copy = _Copy(path, state, done, run, pid, end, folder, folder.left(), next(self._events))
+        with runner.lock:
+            family.alive.add(pid)
+        with self._lock:
+            of_page = [other for other in self._copies if other.path == path]
+            self._copies.append(copy)
+            for one in (*of_page[-1:], copy):
+                one.bytes = _memory(one.pid)
+            self._drop(
+                other
+                for other in of_page
+                if other.state == state and _codes(other.steps) == _codes(done)
+            )
+            self._bound(path)
+            if self._closed:
+                self._drop(self._copies)
+
+    def _bound(self, path: str) -> None:
+        """Drop what has not been of use for longest, of one page and of all."""
+        for copies, most in (
+            ([copy for copy in self._copies if copy.path == path], _OF_A_PAGE),
+            (self._copies, _IN_ALL),
+        ):
+            self._drop(sorted(copies, key=_used)[: max(0, len(copies) - most)])
+        while sum(copy.bytes for copy in self._copies) > _MEMORY:
+            oldest = min(self._copies, key=_used)
+            self._drop([oldest])
+            self._measure(oldest.path)  # they now share what they have among fewer
+
+    def _measure(self, path: str) -> None:
+        for copy in self._copies:
+            if copy.path == path:
+                copy.bytes = _memory(copy.pid)
+
+    def _release(self, path: str, folder: _Folder) -> None:
+        """Note that a run has ended; its copies now hold alone what they shared with it."""
+        with self._lock:
+            self._busy.discard(folder)
+            self._measure(path)
+            self._bound(path)
+            self._sweep([folder])
+
+    def _drop(self, copies: Iterable[_Copy]) -> None:
+        """End copies, and remove the folders that none needs any more."""
+        with self._lock:
+            dropped = list(copies)
+            if not dropped:
+                return
+            for copy in dropped:
+                copy.end.close()
+            self._copies = [copy for copy in self._copies if copy not in dropped]
+            with runner.lock:
+                family.alive.difference_update(copy.pid for copy in dropped)
+                family.end_orphans()
+            self._sweep([copy.folder for copy in dropped])
+
+    def _sweep(self, folders: list[_Folder]) -> None:
+        needed = self._busy | {copy.folder for copy in self._copies}
+        for folder in set(folders) - needed:
+            folder.close()
+
+
+def _ask(
+    copy: _Copy, steps: tuple[Step, ...], expressions: list[str]
+) -> tuple[socket.socket, int, int] | None:
+    """Ask a copy to go on; return the pipes to what does, None where it does not answer."""
+    text = json.dumps([[asdict(step) for step in steps], expressions]).encode() + b"\n"
+    control, theirs = socket.socketpair()
+    (out, out_w), (err, err_w) = os.pipe(), os.pipe()
+    try:
+        sent = socket.send_fds(copy.end, [text], [theirs.fileno(), out_w, err_w])
+        copy.end.sendall(text[sent:])
+    except OSError:
+        control.close()
+        os.close(out)
+        os.close(err)
+        return None
+    finally:
+        theirs.close()
+        os.close(out_w)
+        os.close(err_w)
+    return control, out, err
+
+
+def _end_what_resumed(pid: int) -> None:
+    with runner.lock:
+        family.end_what_resumed(pid)
+
+
+def _used(copy: _Copy) -> int:
+    return copy.used
+
+
+def _codes(steps: tuple[Step, ...]) -> list[tuple[str, str, str]]:
+    """Return what of the steps a run depends on: not where they stand."""
+    return [(step.code, step.file, step.raises) for step in steps]
+
+
+def _renumbered(run: Run, steps: dict[Step, Step]) -> Run:
+    """Return a copy of a run whose blocks have other numbers now."""
+    numbers = {old.number: new.number for old, new in steps.items()}
+    run = run.copy()
+    return replace(
+        run,
+        outputs={numbers[n]: text for n, text in run.outputs.items()},
+        figures={numbers[n]: figure for n, figure in run.figures.items()},
+        seconds={numbers[n]: seconds for n, seconds in run.seconds.items()},
+    )
+
+
+def _memory(pid: int) -> int:
+    """Return a process's share of memory in bytes: all of its own, its part of what it shares."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return sum(int(size) for size in re.findall(r"^Pss_Anon: +(\d+) kB", text, re.MULTILINE)) * 1024
