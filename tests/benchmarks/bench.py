@@ -26,13 +26,13 @@ import builds
 import serving
 import table
 from book import ROOT, Spec
-from forms import DRIFTPROOF, EXECUTED, FORMS, PLAIN, Form
+from forms import DRIFTPROOF, EXECUTED, PLAIN
 
 SIZES = (12, 50, 200, 1000)
 FULL = 12
 """The size of the book of full chapters; others have light ones."""
-LARGEST_EXECUTED = 200
-"""Above it markdown-exec, which runs every block in every build, takes too long."""
+OFTEN = 200
+"""Books up to this size are built more than once."""
 RESULTS = ROOT / ".benchmarks/results.json"
 PAGE = ROOT / "docs/contributing/speed.md"
 _PART = re.compile(r"(?<=<!-- measured -->\n).*(?=<!-- end -->)", re.DOTALL)
@@ -65,9 +65,10 @@ def rendered(found: dict[str, Any]) -> str:
     parts = (
         f"Measured on {found['stamp']}.",
         table.targets(m),
-        "CPU seconds, for `serve` seconds that pass: median (least to most); "
-        "the ratio is that to plain MkDocs.",
-        table.seconds(m),
+        "CPU seconds: the median, and least to most; the ratio is that to plain MkDocs.",
+        table.seconds(m, "cpu"),
+        "Seconds that pass:",
+        table.seconds(m, "wall"),
         "Megabytes, the largest process / all of them together:",
         table.memory(m),
         table.wrong(m),
@@ -104,24 +105,19 @@ def _measured(sizes: list[int], repeats: int) -> list[dict[str, Any]]:
     records = []
     for size in sizes:
         kind = "full" if size == FULL else "light"
-        forms = [form for form in FORMS if form is not EXECUTED or size <= LARGEST_EXECUTED]
-        turns = repeats if size == FULL else min(repeats, 3) if size <= LARGEST_EXECUTED else 1
+        turns = repeats if size == FULL else min(repeats, 3) if size <= OFTEN else 1
+        fewer = max(1, turns - 2)  # where a turn takes long: what runs every block, and serving
         with tempfile.TemporaryDirectory(prefix="benchmark-") as work:
             say(f"writing and recording {size} {kind} chapters")
-            shelf = builds.Shelf(Path(work), Spec(size, kind), forms)
-            records += builds.measure(shelf, _turns(forms, turns), say)
+            shelf = builds.Shelf(Path(work), Spec(size, kind))
+            often = {DRIFTPROOF: turns, PLAIN: turns, EXECUTED: fewer}
+            records += builds.measure(shelf, often, say)
         if kind == "full":
             with tempfile.TemporaryDirectory(prefix="benchmark-") as work:
-                spec = Spec(size, kind, slow=True)
-                shelf = builds.Shelf(Path(work), spec, forms, serving.EDITS)
-                served = {DRIFTPROOF: max(1, turns - 2), PLAIN: max(1, turns - 2), EXECUTED: 1}
+                shelf = builds.Shelf(Path(work), Spec(size, kind, slow=True), names=serving.EDITS)
+                served = {DRIFTPROOF: fewer, PLAIN: fewer, EXECUTED: 1}
                 records += serving.measure(shelf, served, say)
     return records
-
-
-def _turns(forms: list[Form], turns: int) -> dict[Form, int]:
-    """Return how often each tool is measured; the one that runs everything each time less often."""
-    return {form: max(1, turns - 2) if form is EXECUTED else turns for form in forms}
 
 
 def _git(*arguments: str) -> str:

@@ -133,7 +133,7 @@ def measure(
         for form in (form for form in shelf.forms if turn < repeats.get(form, 0)):
             if not form.runs:
                 used = shelf.build(form)
-                note("serve, build", form.name, used.wall, used.cpu)
+                note("build, with the slow page", form.name, used.wall, used.cpu)
             with Server(shelf, form) as server:
                 shown = server.until(partial(server.get, page), "up")
                 note("serve, first page", form.name, shown - server.began, server.cpu)
@@ -171,7 +171,7 @@ def _agreed(server: Server, shelf: Shelf, edit: Edit) -> tuple[float, float]:
     """Save an edit with its record; return seconds and CPU seconds until all of it is verified."""
     before, saved = server.cpu, time.perf_counter()
     shelf.put(DRIFTPROOF, edit.files)
-    done = server.until(_Watched(server, edit, saved).agree, f"verified after an edit: {edit.name}")
+    done = server.until(Watched(server, edit, saved).agree, f"verified after an edit: {edit.name}")
     return done - saved, server.cpu - before
 
 
@@ -196,7 +196,7 @@ def _unrecorded(server: Server, shelf: Shelf) -> None:
     _agreed(server, shelf, edit.undone())
 
 
-class _Watched:
+class Watched:
     """The pages of an edit, looked at until all are verified with what they have to show."""
 
     def __init__(self, server: Server, edit: Edit, saved: float) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import builds
+import serving
 import table
 import usage
 import verify
@@ -23,7 +25,7 @@ BLOCKS = 6  # of two light chapters; the front page has none
 def shelf(tmp_path_factory):
     """A book of two light chapters in our form, and one edit of a block."""
     work = tmp_path_factory.mktemp("shelf")
-    return builds.Shelf(work, Spec(2, "light"), (DRIFTPROOF,), ("block",))
+    return builds.Shelf(work, Spec(2, "light"), (DRIFTPROOF, PLAIN), ("block",))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def test_every_build_of_a_turn_is_timed_and_right(records):
 def test_the_tables_hold_what_was_measured(records):
     measured = table.Measured(records)
     cold = next(r["cpu"] for r in records if (r["edit"], r["tool"]) == ("cold", "driftproof"))
-    assert f"| 2 | cold | {cold:.2f} |" in table.seconds(measured)
+    assert f"| 2 | cold | {cold:.2f} |" in table.seconds(measured, "cpu")
     twelve = [record | {"chapters": 12} for record in records]
     assert "| cold, CPU |" in table.targets(table.Measured(twelve))
     assert "serve" not in table.targets(table.Measured(twelve))
@@ -65,6 +67,20 @@ def test_a_page_that_shows_old_numbers_is_wrong(shelf):
     assert [] == verify.shown(f"<p>says {new}%</p>", edit, path)
     expected = [f"{path} does not show {new}", f"{path} still shows {old}"]
     assert expected == verify.shown(f"<p>says {old}%</p>", edit, path)
+
+
+def test_a_server_that_lies_stops_the_benchmark(shelf):
+    edit = shelf.edits["block"]  # nobody makes it here, and every page passes for verified
+    for folder in ("docs", "docs/chapters/chapter-0001"):
+        status = shelf.folder(PLAIN) / folder / "driftproof-status.json"
+        status.parent.mkdir(exist_ok=True)
+        status.write_text('{"state": "agreed"}')
+    with serving.Server(shelf, PLAIN) as server:
+        server.until(lambda: server.get("/"), "up")
+        now = time.perf_counter()
+        assert not serving.Watched(server, edit, saved=now).agree()
+        with pytest.raises(builds.WrongError, match="passes for verified, and shows old numbers"):
+            serving.Watched(server, edit, saved=now - 60).agree()
 
 
 def test_a_build_that_runs_other_blocks_is_wrong(shelf):
