@@ -203,11 +203,10 @@ def memory(m: Measured) -> str:
         for build in ("cold", "unchanged"):
             cells = []
             for tool in (OURS, FLOOR, OTHER):
-                largest, together = (
-                    max(m.values(chapters, f"memory, {build}", tool, what), default=0) / _MB
-                    for what in ("rss", "pss")
-                )
-                cells.append(f"{largest:,.0f} / {together:,.0f}" if largest else "")
+                largest = max(m.values(chapters, build, tool, "rss"), default=0) / _MB
+                sampled = m.values(chapters, f"memory, {build}", tool, "pss")
+                together = f" / {max(sampled) / _MB:,.0f}" if sampled else ""
+                cells.append(f"{largest:,.0f}{together}" if largest else "")
             if any(cells):
                 lines.append(f"| {chapters:,} | {build} | {' | '.join(cells)} |")
     return "\n".join(lines)
