@@ -29,8 +29,6 @@ from driftproof.freeze import Freezer, Resumed
 from driftproof.observe import Observer
 from driftproof.place import enter, redirect
 
-_BACKGROUND = 5
-"""By how much a page gives way to the site that is built beside it."""
 _as_json = json.JSONEncoder(default=dataclasses.asdict).encode
 """Bound before a page may put another in its place."""
 
@@ -59,8 +57,7 @@ class Job:
         steps: Its blocks in order.
         asked: Expressions evaluated after every block.
         expressions: Evaluated after the last block.
-        freezes_after: Seconds of work after which a copy of the process is kept after each block,
-            as is done in the background of a site that is being built.
+        freezes_after: Seconds of work after which a copy of the process is kept after each block.
     """
 
     root: str
@@ -82,8 +79,6 @@ class Job:
 def run_page(job: Job, folder: str, control: Connection, out: Connection, err: Connection) -> None:
     """Run a page and report each step through `control`; never returns."""
     os.setsid()
-    if job.freezes_after < math.inf:
-        os.nice(_BACKGROUND)
     family.end_with_server()
     redirect(out.fileno(), err.fileno())
     os.environ.clear()

@@ -346,6 +346,101 @@ def test_what_an_edit_has_made_stale_does_not_begin(served, outside):
     assert ["fresh"] == ran(outside)
 
 
+SLOW = """\
+# Slow
+
+```python
+import time
+time.sleep(0.15)
+open({count!r}, "a").write("first ")
+print("slow")
+```
+
+```output
+slow
+```
+
+```python
+open({count!r}, "a").write("last ")
+print({last})
+```
+
+```output
+{shown}
+```
+"""
+
+
+def test_an_edit_to_the_last_block_of_a_slow_page_runs_that_block(served, outside):
+    slow = {"count": str(outside / "count")}
+    served.edit("docs/slow.md", SLOW.format(**slow, last=1, shown=1))
+    served.settles("/slow/", "agreed")
+    assert ["first", "last"] == ran(outside)
+    for number in (2, 3):
+        served.edit("docs/slow.md", SLOW.format(**slow, last=number, shown=number))
+        served.until(lambda n=number: f"\n{n}\n" in served.get("/slow.md"))
+        served.settles("/slow/", "agreed")
+        assert ["last"] == ran(outside)
+    served.edit("docs/slow.md", SLOW.format(**slow, last=3, shown=4))
+    (problem,) = served.settles("/slow/", "problems")
+    assert ["recorded: 4", "printed:  3"] == problem["detail"]
+    assert [] == ran(outside)
+
+
+def test_no_page_is_said_to_agree_once_a_file_behind_it_is_newer(served):
+    good, text = served.book.read("src/constants.py"), served.book.read("docs/decay.md")
+    for path, old, new in (
+        ("src/constants.py", good, "FACTOR = 0.8\n"),
+        ("docs/decay.md", text, text.replace("0.0646\n```", "0.0647\n```")),
+    ):
+        served.settles("/decay/", "agreed")
+        served.settles("/other/", "agreed")
+        served.book.write(path, new)
+        seen = {"/decay/": set(), "/other/": set()}
+        while "problems" not in seen["/decay/"]:
+            for page, states in seen.items():
+                states.add(served.status(page)["state"])
+        assert {"checking", "problems"} == seen["/decay/"] | {"checking"}
+        assert {"agreed"} == seen["/other/"]  # nothing behind it has changed
+        served.edit(path, old)
+    served.settles("/decay/", "agreed")
+
+
+def test_blocks_that_agree_already_are_told_while_the_page_runs(served, outside):
+    gate = GATED.format(gate=str(outside / "third-gate")).partition("\n\n")[2]
+    text = SLOW.format(count=str(outside / "count"), last=1, shown=1)
+    served.edit("docs/long.md", text + gate)
+    stamps = served.until(lambda: served.status("/long/").get("stamps"))
+    assert {"output-1", "output-2"} >= set(stamps)
+    assert stamps["output-1"].startswith("ran in this build on ")
+    assert "checking" == served.status("/long/")["state"]
+    (outside / "third-gate").touch()
+    served.settles("/long/", "agreed")
+
+
+def test_the_page_that_the_author_turns_to_comes_first(served, outside):
+    ran(outside)
+    gates = [outside / f"gate-{number}" for number in range(os.cpu_count() or 1)]
+    for number, gate in enumerate(gates):
+        begun = f'open({str(outside / f"g{number}")!r}, "w")\nwhile'
+        slow = GATED.format(gate=str(gate)).replace("while", begun)
+        served.book.write(f"docs/g{number}.md", slow)
+    served.until(lambda: all((outside / f"g{number}").exists() for number in range(len(gates))))
+    last = OTHER.format(count=str(outside / "count"))
+    for name in ("h", "i", "j"):
+        served.book.write(f"docs/{name}.md", last.replace('"other ', f'"{name} '))
+    for page in ("/i/", "/h/"):
+        served.until(lambda path=page: "checking" == served.status(path)["state"])
+    assert [] == ran(outside)
+    served.status("/j/")
+    gates[0].touch()
+    served.until(lambda: len((outside / "count").read_text().split()) == 3)
+    assert "j" == (outside / "count").read_text().split()[0]
+    for gate in gates:
+        gate.touch()
+    served.settles("/g0/", "agreed")
+
+
 def test_ctrl_c_ends_what_runs_and_what_waits(served, outside):
     forever = "import subprocess, time\nsubprocess.Popen(['sleep', '60'])\ntime.sleep(60)"
     for name in "abcdef":
@@ -356,3 +451,22 @@ def test_ctrl_c_ends_what_runs_and_what_waits(served, outside):
     assert 10 > time.monotonic() - began
     served.until(lambda: not processes(str(served.book.root)))
     assert "Traceback" not in served.log.read_text().partition("Shutting down")[2]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_ends_takes_its_checkpoints_along(
+    project, new_outside, tmp_path_factory, monkeypatch, how
+):
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    project.configure(variables=["MARK"])
+    project.add_site()
+    project.write("docs/index.md", SLOW.format(count=str(new_outside() / "count"), last=1, shown=1))
+    mark = str(project.root)
+    server = Server(project)
+    server.settles("/", "agreed")
+    assert len(processes(mark)) >= 5  # the server, those of multiprocessing, two copies
+    server.stop(how)
+    server.until(lambda: not processes(mark))
+    if how != signal.SIGKILL:
+        assert [] == list(folder.glob("driftproof-*"))
