@@ -210,5 +210,5 @@ def _tool() -> str:
     """Return a hash of the code that makes runs and keeps them."""
     here = Path(__file__).parent
     names = ("cache", "confine", "failure", "family", "figures", "freeze", "observe", "place",
-             "reader", "runner", "runs", "worker")  # fmt: skip
+             "reader", "runner", "runs", "warm", "worker")  # fmt: skip
     return hashlib.sha256(b"".join((here / f"{n}.py").read_bytes() for n in names)).hexdigest()

@@ -29,8 +29,9 @@ def digest(path: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _real(path: str) -> str:
-    """Return the real path of a file, of which many lie in few folders."""
+@functools.cache
+def real(path: str) -> str:
+    """Return the real path of a module's file, of which many lie in few folders."""
     folder, name = os.path.split(path)
     if os.path.islink(path):
         return os.path.realpath(path)
@@ -91,7 +92,7 @@ class Observer:
         names = set(sys.modules) - self._modules
         for name in names:
             if file := getattr(sys.modules.get(name), "__file__", None):
-                self._note(_real(file))
+                self._note(real(file))
         files = {os.path.relpath(path, self.root): self._digests[path] for path in self._unsaid}
         roots = {name.partition(".")[0] for name in self._modules}
         modules = {name.partition(".")[0] for name in names} - roots - sys.stdlib_module_names

@@ -1,0 +1,21 @@
+"""Imported by the fork server alone: does once what every page would have to do for itself."""
+
+import gc
+import sys
+
+from driftproof import figures
+from driftproof.observe import real
+
+if "matplotlib.figure" in sys.modules:  # the first picture reads fonts and builds parsers
+    figure = sys.modules["matplotlib.figure"].Figure()
+    axes = figure.subplots()
+    axes.semilogy([1, 10], label="$x$")
+    axes.legend()
+    figures.figure(figure, alt="a line", caption="a line", data={"x": [1, 10]})
+    figures.drawn.clear()
+    del figure, axes
+for module in list(sys.modules.values()):
+    if file := getattr(module, "__file__", None):
+        real(file)
+gc.collect()
+gc.freeze()  # or the first collection in each page copies the memory that pages share
