@@ -151,6 +151,11 @@ def test_only_the_check_sees_pull_requests_and_the_site_restores_nothing():
     assert 1 == by_name["check"].count("actions/cache/save@")
 
 
+def test_no_workflow_hands_pages_to_a_cluster():
+    named = [path.stem for path in WORKFLOWS if "scheduler" in path.read_text("utf-8").lower()]
+    assert [] == named, "its workers outlive the pull request that they have run"
+
+
 def test_the_gpu_runs_main_alone_behind_its_environment():
     gpu = next(path for path in WORKFLOWS if path.stem == "gpu")
     assert {"schedule", "workflow_dispatch"} == events(gpu)
