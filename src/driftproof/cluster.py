@@ -13,11 +13,13 @@ import multiprocessing
 import os
 import re
 import socket
+import threading
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Generator
-from concurrent.futures import CancelledError, Executor, Future
-from contextlib import contextmanager
+from concurrent.futures import CancelledError, Executor, Future, InvalidStateError
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -61,7 +63,7 @@ def connected(config: Config, device: str = "", address: str = "") -> Generator[
         try:
             yield executor
         except KilledWorker as error:
-            page = str(error.task).rpartition(" ")[0]
+            page = str(error.task[1]) if isinstance(error.task, tuple) else "driftproof"
             message = f"workers died while they ran this page, {error.allowed_failures + 1} in all"
             hint = "see what the page asks of a machine, and what the workers' logs say"
             raise DriftproofError("workers", message, hint, page) from None
@@ -83,7 +85,12 @@ def _client(address: str) -> Generator[Any]:
         raise DriftproofError("no-package", f"{error.name} is missing", hint) from None
     for name in ("distributed", "distributed.client", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"})
+    config.set(
+        {
+            "distributed.admin.large-graph-warning-threshold": "1 GB",
+            "distributed.comm.timeouts.connect": _PATIENCE,
+        }
+    )
     match = _ADDRESS.fullmatch(address)
     if not match:
         message = f"{address!r} is not the address of a scheduler"
@@ -162,7 +169,10 @@ class _Elsewhere(Executor):
         content = packed(config)
         key = f"driftproof-project-{hashlib.sha256(content).hexdigest()}"
         self.project = client.submit(_unchanged, content, key=key)
-        self.executor = executor
+        self.client, self.executor = client, executor
+        self.futures: list[Future[Any]] = []
+        threading.Thread(target=self._watch, daemon=True).start()
+        self.group = f"page-{uuid.uuid4().hex}"  # of one group Dask learns how long a page takes
         self.variables = {
             name: value
             for name, value in os.environ.items()
@@ -172,10 +182,20 @@ class _Elsewhere(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call `fn(config, page, …)` on a worker; the page gives the task its name."""
         _, page, *_ = args
-        key = f"{page.path} {uuid.uuid4().hex}"
-        return self.executor.submit(
+        key = (self.group, page.path)
+        future = self.executor.submit(
             _there, self.project, code(), self.variables, fn, *args, **kwargs, key=key
         )
+        self.futures.append(future)
+        return future
+
+    def _watch(self) -> None:
+        """Give up what is awaited once the connection has ended: Dask forgets some of it then."""
+        while self.client.status != "closed":
+            time.sleep(0.5)
+        for future in self.futures:
+            with suppress(InvalidStateError):  # it is known how that one ended
+                future.set_exception(CancelledError())
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End; without waiting, what has not begun never begins."""
