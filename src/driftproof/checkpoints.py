@@ -8,28 +8,20 @@ copy ends when the build closes its end of a socket, and so with the build.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
-import shutil
 import socket
-import stat
 import sys
-import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from driftproof import cache, family, runner
 from driftproof.config import Config
-from driftproof.freeze import inventory
+from driftproof.frozen import PATIENCE, Copy, Folder
 from driftproof.page import Block, Page
-from driftproof.place import furnish
 from driftproof.reader import Reader
 from driftproof.runs import Run
 from driftproof.worker import Step
@@ -39,75 +31,18 @@ _MEMORY = min(2**31, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") //
 """Bytes that all copies may hold, each counted with its share of what it shares with others."""
 _WORTH = 0.1
 """Seconds of work from which copies are made: a copy takes some 25 ms where torch is loaded."""
-_PATIENCE = 5.0
-"""Seconds for a copy to take what is asked of it."""
 _PEAKS = re.compile(r"getrusage|maxrss|VmHWM|VmPeak")
 """What tells of all that a process has been, of which a copy knows nothing."""
-
-
-class _Folder:
-    """The folder of a page's process and its copies, put in order before one goes on."""
-
-    def __init__(self, config: Config) -> None:
-        self._made = tempfile.TemporaryDirectory(prefix="driftproof-", ignore_cleanup_errors=True)
-        self.name = self._made.name
-        furnish(self.name, str(config.root), (config.docs, config.snippets, config.source))
-        self._given = inventory(self.name)
-
-    def left(self) -> dict[str, int]:
-        """Return what the page has left in it, by path, with its mode."""
-        return {path: mode for path, mode, *_ in inventory(self.name) - self._given}
-
-    def restore(self, folders: dict[str, int]) -> bool:
-        """Have no more left in it than these folders; return whether that could be done."""
-        for path, mode in self.left().items():
-            if folders.get(path) != mode:
-                shutil.rmtree(path, ignore_errors=True)
-                with suppress(OSError):
-                    os.unlink(path)
-        for path, mode in sorted(folders.items()):
-            with suppress(OSError):
-                os.mkdir(path)
-                os.chmod(path, stat.S_IMODE(mode))
-        return self.left() == folders and self._given <= inventory(self.name)
-
-    def close(self) -> None:
-        self._made.cleanup()
-
-
-@dataclass(eq=False)
-class _Copy:
-    """A frozen copy of a page's process.
-
-    Attributes:
-        state: What else it depends on: settings and environment.
-        steps: What it has run.
-        run: What came of that.
-        left: Folders that the page had made in its own.
-        used: When it was last of use, in the order of all such events.
-        bytes: Its share of memory when that was last measured.
-    """
-
-    path: str
-    state: tuple[Any, ...]
-    steps: tuple[Step, ...]
-    run: Run
-    pid: int
-    end: socket.socket
-    folder: _Folder
-    left: dict[str, int]
-    used: int
-    bytes: int = 0
 
 
 class Checkpoints:
     """Runs pages as `runner.run` does, from where they were last the same."""
 
     def __init__(self) -> None:
-        self._copies: list[_Copy] = []
+        self._copies: list[Copy] = []
         self._lock = threading.RLock()
         self._of_page: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._busy: set[_Folder] = set()
+        self._busy: set[Folder] = set()
         self._events = itertools.count()
         self._closed = False
 
@@ -126,7 +61,7 @@ class Checkpoints:
             copy = self._deepest(config, page.path, state, runner.steps_of(blocks))
             if copy and (run := self._go_on(copy, config, blocks, expressions)):
                 return run
-            folder = _Folder(config)
+            folder = Folder(config)
             with self._lock:
                 self._busy.add(folder)
             keep = partial(self._keep, page.path, state, runner.steps_of(blocks), folder)
@@ -150,31 +85,31 @@ class Checkpoints:
 
     def _deepest(
         self, config: Config, path: str, state: tuple[Any, ...], steps: tuple[Step, ...]
-    ) -> _Copy | None:
+    ) -> Copy | None:
         with self._lock:
             found = [
                 copy
                 for copy in self._copies
                 if (copy.path, copy.state) == (path, state)
-                and _codes(copy.steps) == _codes(steps[: len(copy.steps)])
+                and copy.is_of(steps)
                 and not any(_PEAKS.search(step.code) for step in steps[len(copy.steps) :])
                 and cache.holds(config, copy.run)
             ]
         return max(found, key=lambda copy: len(copy.steps), default=None)
 
     def _go_on(
-        self, copy: _Copy, config: Config, blocks: list[Block], expressions: list[str]
+        self, copy: Copy, config: Config, blocks: list[Block], expressions: list[str]
     ) -> Run | None:
         """Run what comes after a copy; return None where that has to be done from the beginning."""
         with self._lock:
             self._busy.add(copy.folder)
             copy.used = sys.maxsize  # it does not go while what came of it runs
         steps = runner.steps_of(blocks)
-        run = _renumbered(copy.run, dict(zip(copy.steps, steps, strict=False)))
+        run = copy.run_of(steps)
         keep = partial(self._keep, copy.path, copy.state, steps, copy.folder)
-        running = runner.Running(copy.path, run, partial(_end_what_resumed, copy.pid))
+        running = runner.Running(copy.path, run, copy.end_what_resumed)
         try:
-            pipes = _ask(copy, steps, expressions) if copy.folder.restore(copy.left) else None
+            pipes = copy.ask(steps, expressions) if copy.folder.restore(copy.left) else None
             if pipes is None:
                 self._drop([copy])
                 return None
@@ -188,8 +123,7 @@ class Checkpoints:
         finally:
             copy.used = next(self._events)
             self._release(copy.path, copy.folder)
-        moved = any(old.first != new.first for old, new in zip(copy.steps, steps, strict=False))
-        if reader.done or (reader.was_told and not moved):  # its frames name lines
+        if reader.done or (reader.was_told and not copy.has_moved(steps)):
             return run
         if running.stopped:
             reader.stop("Killed", "the page was stopped")
@@ -202,26 +136,26 @@ class Checkpoints:
         path: str,
         state: tuple[Any, ...],
         steps: tuple[Step, ...],
-        folder: _Folder,
+        folder: Folder,
         pid: int,
         end: socket.socket,
         run: Run,
     ) -> None:
         """Take in a copy made after a block, while its page waits."""
-        end.settimeout(_PATIENCE)
+        end.settimeout(PATIENCE)
         done = steps[: len(run.outputs)]
-        copy = _Copy(path, state, done, run, pid, end, folder, folder.left(), next(self._events))
+        copy = Copy(path, state, done, run, pid, end, folder, folder.left(), next(self._events))
         with runner.lock:
             family.alive.add(pid)
         with self._lock:
             of_page = [other for other in self._copies if other.path == path]
             self._copies.append(copy)
             for one in (*of_page[-1:], copy):
-                one.bytes = _memory(one.pid)
+                one.measure()
             self._drop(
                 other
                 for other in of_page
-                if other.state == state and _codes(other.steps) == _codes(done)
+                if other.state == state and len(other.steps) == len(done) and other.is_of(done)
             )
             self._bound(path)
             if self._closed:
@@ -242,17 +176,18 @@ class Checkpoints:
     def _measure(self, path: str) -> None:
         for copy in self._copies:
             if copy.path == path:
-                copy.bytes = _memory(copy.pid)
+                copy.measure()
 
-    def _release(self, path: str, folder: _Folder) -> None:
+    def _release(self, path: str, folder: Folder) -> None:
         """Note that a run has ended; its copies now hold alone what they shared with it."""
         with self._lock:
             self._busy.discard(folder)
-            self._measure(path)
+            if 4 * sum(copy.bytes for copy in self._copies) > _MEMORY:  # measuring takes 3 ms each
+                self._measure(path)
             self._bound(path)
             self._sweep([folder])
 
-    def _drop(self, copies: Iterable[_Copy]) -> None:
+    def _drop(self, copies: Iterable[Copy]) -> None:
         """End copies, and remove the folders that none needs any more."""
         with self._lock:
             dropped = list(copies)
@@ -266,64 +201,11 @@ class Checkpoints:
                 family.end_orphans()
             self._sweep([copy.folder for copy in dropped])
 
-    def _sweep(self, folders: list[_Folder]) -> None:
+    def _sweep(self, folders: list[Folder]) -> None:
         needed = self._busy | {copy.folder for copy in self._copies}
         for folder in set(folders) - needed:
             folder.close()
 
 
-def _ask(
-    copy: _Copy, steps: tuple[Step, ...], expressions: list[str]
-) -> tuple[socket.socket, int, int] | None:
-    """Ask a copy to go on; return the pipes to what does, None where it does not answer."""
-    text = json.dumps([[asdict(step) for step in steps], expressions]).encode() + b"\n"
-    control, theirs = socket.socketpair()
-    (out, out_w), (err, err_w) = os.pipe(), os.pipe()
-    try:
-        sent = socket.send_fds(copy.end, [text], [theirs.fileno(), out_w, err_w])
-        copy.end.sendall(text[sent:])
-    except OSError:
-        control.close()
-        os.close(out)
-        os.close(err)
-        return None
-    finally:
-        theirs.close()
-        os.close(out_w)
-        os.close(err_w)
-    return control, out, err
-
-
-def _end_what_resumed(pid: int) -> None:
-    with runner.lock:
-        family.end_what_resumed(pid)
-
-
-def _used(copy: _Copy) -> int:
+def _used(copy: Copy) -> int:
     return copy.used
-
-
-def _codes(steps: tuple[Step, ...]) -> list[tuple[str, str, str]]:
-    """Return what of the steps a run depends on: not where they stand."""
-    return [(step.code, step.file, step.raises) for step in steps]
-
-
-def _renumbered(run: Run, steps: dict[Step, Step]) -> Run:
-    """Return a copy of a run whose blocks have other numbers now."""
-    numbers = {old.number: new.number for old, new in steps.items()}
-    run = run.copy()
-    return replace(
-        run,
-        outputs={numbers[n]: text for n, text in run.outputs.items()},
-        figures={numbers[n]: figure for n, figure in run.figures.items()},
-        seconds={numbers[n]: seconds for n, seconds in run.seconds.items()},
-    )
-
-
-def _memory(pid: int) -> int:
-    """Return a process's share of memory in bytes: all of its own, its part of what it shares."""
-    try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return sum(int(size) for size in re.findall(r"^Pss_Anon: +(\d+) kB", text, re.MULTILINE)) * 1024

@@ -88,9 +88,9 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         if "driftproof" not in config.markdown_extensions:
             config.markdown_extensions.append("driftproof")
         if self.serving:
-            for folder in (self.settings.source, self.settings.snippets):
-                if (self.settings.root / folder).is_dir():
-                    config.watch.append(str(self.settings.root / folder))
+            for name in (self.settings.source, self.settings.snippets, "pyproject.toml"):
+                if (self.settings.root / name).exists():
+                    config.watch.append(str(self.settings.root / name))
 
     on_config = CombinedEvent(_read_settings, _add_extension)
 

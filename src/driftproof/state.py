@@ -104,7 +104,14 @@ def _so_far(state: State, path: str) -> Status:
     page, config = state.pages[path], state.config
     runs = [running.run.copy() for running in runner.running() if running.path == path]
     runs.append(cache.known(config, page, ""))
-    runs = [run for run in runs if run.failure is None and cache.holds(config, run)]
+    numbers = [block.number for block in runner.steps_here(page, "")]
+    runs = [
+        run
+        for run in runs
+        if [*run.outputs] == numbers[: len(run.outputs)]  # those of the page as it is now
+        and run.failure is None
+        and cache.holds(config, run)
+    ]
     run = max(runs, key=lambda run: len(run.outputs), default=Run())
     result = Result(page, run)
     for block in page.running:
