@@ -173,10 +173,11 @@ def _holders() -> dict[str, list[str]]:
     for path in sys.path:
         for info in sorted(Path(path or ".").glob("*.dist-info")):
             with suppress(OSError):
-                name = _NAME.search((info / "METADATA").read_text("utf-8", "replace"))
+                named = _NAME.search((info / "METADATA").read_text("utf-8", "replace"))
+                name = named[1] if named else ""
                 for module in _modules(info) if name else ():
-                    if name[1] not in found.setdefault(module, []):
-                        found[module].append(name[1])
+                    if name not in found.setdefault(module, []):
+                        found[module].append(name)
     return found
 
 
