@@ -25,7 +25,7 @@ from driftproof.confine import KERNELS
 from driftproof.failure import Failure
 from driftproof.figures import Figure
 from driftproof.kept import write_aside
-from driftproof.observe import digest
+from driftproof.observe import digest_once
 from driftproof.page import Block, Page
 from driftproof.runner import environment, steps_here
 from driftproof.runs import Read, Run
@@ -126,7 +126,7 @@ def store(config: Config, page: Page, device: str, run: Run) -> str:
 
 def holds(config: Config, run: Run) -> bool:
     """Whether the project's files are as they were when a run of this process read them."""
-    return all(_digest(config.root / name) == value for name, value in run.files.items())
+    return all(digest_once(config.root / name) == value for name, value in run.files.items())
 
 
 def conditions(config: Config, device: str, run: Run) -> dict[str, Any]:
@@ -187,22 +187,9 @@ def _hold(config: Config, steps: list[dict[str, Any]], device: str) -> bool:
     return all(
         all(variables.get(name) == value for name, value in step["variables"].items())
         and all(machine.version(name) == value for name, value in step["distributions"].items())
-        and all(_digest(config.root / name) == value for name, value in step["files"].items())
+        and all(digest_once(config.root / name) == value for name, value in step["files"].items())
         for step in steps
     )
-
-
-def _digest(path: Path) -> str:
-    try:
-        status = path.stat()
-        return _digest_of(path, status.st_mtime_ns, status.st_size, status.st_ino)
-    except OSError:
-        return ""
-
-
-@functools.lru_cache(maxsize=4096)
-def _digest_of(path: Path, *_: int) -> str:
-    return digest(str(path))
 
 
 @functools.cache

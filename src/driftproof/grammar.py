@@ -11,7 +11,7 @@ from driftproof.fences import Fence, blanked, find_fences, without_code_spans
 from driftproof.options import OptionError, Options, parse_header
 from driftproof.page import Block, Output, Page
 from driftproof.problem import Problem
-from driftproof.snippets import INCLUDE, read_includes, read_lines, read_region, unreadable
+from driftproof.snippets import INCLUDE, lines_of, read_includes, read_region, unreadable
 
 # A page may begin with a rule and hold another: between them, prose is no front matter.
 FRONT_MATTER = re.compile(
@@ -22,14 +22,21 @@ FRONT_MATTER = re.compile(
 def parse_page(config: Config, path: str) -> Page:
     """Parse the page at `path` (relative to the root); what is wrong is in `page.problems`."""
     try:
-        lines = read_lines(config.root / path)
+        content = (config.root / path).read_bytes()
+    except OSError as error:
+        message, hint = f"cannot be read: {error.strerror}", "see to it that it is a readable file"
+        return Page(path, [], problems=[Problem("encoding", path, 1, message, hint)])
+    return parse_bytes(config, path, content)
+
+
+def parse_bytes(config: Config, path: str, content: bytes) -> Page:
+    """Parse a page from what its file holds."""
+    try:
+        lines = lines_of(content)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         message, hint = f"not UTF-8: {error.reason}", "save it as UTF-8"
         return Page(path, [], problems=[Problem("encoding", path, line, message, hint)])
-    except OSError as error:
-        message, hint = f"cannot be read: {error.strerror}", "see to it that it is a readable file"
-        return Page(path, [], problems=[Problem("encoding", path, 1, message, hint)])
     return parse_text(config, path, lines)
 
 

@@ -17,12 +17,14 @@ import os
 import pickle
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from driftproof import machine, observe
+from driftproof import machine
+from driftproof.observe import TICK, digest_once
 from driftproof.page import Page
 
 Made = TypeVar("Made")
@@ -63,12 +65,12 @@ class Kept:
             files, made = _Reader(io.BytesIO(body)).load()
         except (ValueError, TypeError, AttributeError, ImportError, EOFError, pickle.PickleError):
             return None
-        same = all(digest(self.root / name) == known for name, known in files.items())
+        same = all(digest_once(self.root / name) == known for name, known in files.items())
         return made if same else None
 
     def store(self, page: str, kind: str, key: str, made: Any, files: Iterable[str] = ()) -> None:
         """Keep what was made of a page, and of the project's `files`; without room, do not."""
-        found = {name: digest(self.root / name) for name in files}
+        found = {name: digest_once(self.root / name) for name in files}
         body = pickle.dumps((found, made), protocol=5)
         path = self._path(page, kind, key)
         with suppress(OSError):
@@ -106,24 +108,25 @@ class _Reader(pickle.Unpickler):
 def key(*parts: Any) -> str:
     """Return the hash of plain values: texts, numbers, dates, and collections of them.
 
-    Functions and classes count by their names, dataclasses and mappings by what they hold.
+    Functions and classes count by their names, dataclasses and mappings by what they hold, in its
+    order.
 
     Raises:
         TypeError: One of them is an object of which it is not known what it holds.
     """
-    text = json.dumps(parts, sort_keys=True, default=_plain)
+    text = json.dumps(parts, default=_plain)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, bytes | Path):
+    if isinstance(value, bytes | datetime.date | Path):
         return repr(value)
-    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, type | types.FunctionType) and "<" not in value.__qualname__:
+        return f"{value.__module__}.{value.__qualname__}"  # no closure, which holds more
     if dataclasses.is_dataclass(value):
         return vars(value)
     if hasattr(value, "items"):  # a mapping of the generator's
@@ -131,18 +134,17 @@ def _plain(value: Any) -> Any:
     raise TypeError(type(value).__qualname__)
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file's content, or of the names in a folder; "" for neither."""
-    try:
-        status = path.stat()
-    except OSError:
-        return ""
-    return _digest(path, status.st_mtime_ns, status.st_size, status.st_ino)
+def settled(paths: Iterable[Path], since: int) -> bool:
+    """Whether no file has changed since a time, in nanoseconds: what was read then is there."""
+    return all(_changed(path) < since - TICK for path in paths)
 
 
-@functools.lru_cache(maxsize=16384)
-def _digest(path: Path, *_: int) -> str:
-    return observe.digest(str(path))
+def _changed(path: Path) -> int:
+    """Return when a file changed, or the folder changed in which it is not."""
+    for place in (path, *path.parents):
+        with suppress(OSError):
+            return place.stat().st_ctime_ns
+    return 0
 
 
 @functools.cache

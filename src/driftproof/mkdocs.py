@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -30,13 +31,14 @@ from driftproof.page import Block, Page
 from driftproof.problem import DriftproofError, Problem
 from driftproof.provenance import facts
 from driftproof.reading import kept, read_page, recall_formulas
-from driftproof.rendered import Rendering
+from driftproof.reads import noted
+from driftproof.rendered import Rendering, changes_templates
 from driftproof.report import as_text
 from driftproof.results import Report
 from driftproof.serve import middleware, with_script
 from driftproof.unchanged import Built
 from driftproof.verification import Verification
-from driftproof.warned import Warnings
+from driftproof.warned import Warnings, logged
 
 if TYPE_CHECKING:
     from mkdocs.livereload import LiveReloadServer
@@ -59,12 +61,17 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.pages_by_url: dict[str, str] = {}
         self.warnings = Warnings()
         self.undo = ExitStack()
+        self.noting = ExitStack()
+        self.read = self.noting.enter_context(noted(everywhere=True))  # hooks are loaded after this
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Learn whether this is a publishing build."""
         self.serving = command == "serve"
         self.is_dirty = dirty
         self.may_skip = command == "build" and not dirty
+        if not self.may_skip:
+            self.noting.close()
+        self.warned = self.noting.enter_context(logged(logging.WARNING))
 
     @event_priority(100)
     def _read_settings(self, config: MkDocsConfig) -> None:
@@ -106,7 +113,6 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 for line in [*said, "nothing has changed since the last build"]:
                     log.info(line)
                 raise SystemExit(0)
-            self.undo.callback(self.built.close)
             self.built.begin()
         else:
             self.verification = self.verification or Verification(log)
@@ -130,7 +136,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
     @event_priority(-100)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
         """Learn what links can lead to, now that all files are known."""
-        addresses = [f"{file.src_uri} {file.url}" for file in files]
+        addresses = [f"{file.src_uri} {file.url} {file.inclusion.name}" for file in files]
         sources = self.settings.root / self.settings.source
         self.rendering = Rendering(self.kept, config, addresses, sources)
 
@@ -203,6 +209,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         if problems and not self.serving:
             raise PluginError("\n".join(map(str, problems)))
         self.problems = problems
+        if changes_templates(config):
+            env.bytecode_cache = None  # constants have gone through filters when they are compiled
         templates.laid_out_by(env, self.rendering.lay_out)
         for plugin in config.plugins.values():
             if index := getattr(plugin, "search_index", None):
@@ -242,7 +250,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             for result in self.report.results.values():
                 result.cached = True
             files = {name for run in runs for name in run.files}
-            self.built.end([*self._notes(), self.report.summary], files)
+            if self.may_skip:
+                self.built.end([*self._notes(), self.report.summary], files)
         self.undo.close()
 
     on_post_build = CombinedEvent(_tidy, _finish)
@@ -251,6 +260,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """See edits at once, and answer for the pages' state."""
         from driftproof import watch  # builds that publish watch nothing
 
+        self.may_skip = False  # `mkdocs serve --clean` publishes into a folder of its own
         watch.at_once(server, self.settings.root)
         application = server.get_app()
         if self.verification and application:
@@ -265,7 +275,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.undo.close()
 
     def on_shutdown(self) -> None:
-        """End what runs in the background."""
+        """End what runs in the background, and stop taking notes."""
+        self.noting.close()
         if self.verification:
             self.verification.close()
 
@@ -274,7 +285,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         theirs = [*config.watch, *filter(None, [config.theme.custom_dir])]
         ours = (self.settings.docs, self.settings.snippets, self.settings.source)
         folders = [*theirs, *(self.settings.root / name for name in ours)]
-        return Built(self.settings.root, self.settings.root / self.settings.cache, config, folders)
+        cache = self.settings.root / self.settings.cache
+        return Built(self.settings.root, cache, config, folders, self.read, self.warned)
 
     def _notes(self) -> list[str]:
         return [f"{note.path}:{note.line}: {note.message}" for note in self.report.notes]

@@ -6,6 +6,8 @@ import functools
 import hashlib
 import os
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 _LOOKUP = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
@@ -13,6 +15,10 @@ _CHANGES = ("os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.tr
 _LISTINGS = ("os.listdir", "os.scandir")
 _LINKS = ("os.link", "os.symlink")
 _NETWORK = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto")
+
+
+TICK = 20_000_000
+"""Nanoseconds in which a file can change twice and bear one time."""
 
 
 def digest(path: str) -> str:
@@ -27,6 +33,22 @@ def digest(path: str) -> str:
     except OSError:
         return ""
     return hashlib.sha256(content).hexdigest()
+
+
+def digest_once(path: Path) -> str:
+    """Return the digest of a file or folder, read again only if it has changed since the last."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ""
+    if time.time_ns() - status.st_ctime_ns < TICK:
+        return digest(str(path))
+    return _digest(path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+@functools.lru_cache(maxsize=16384)
+def _digest(path: Path, *_: int) -> str:
+    return digest(str(path))
 
 
 @functools.cache

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from functools import partial
 
 from driftproof import lint
 from driftproof.config import Config
-from driftproof.grammar import parse_page
-from driftproof.kept import Kept, digest, key, tool
+from driftproof.grammar import parse_bytes, parse_page
+from driftproof.kept import Kept, key, settled, tool
 from driftproof.mathematics import converted
+from driftproof.observe import digest_once
 from driftproof.page import Page
 from driftproof.problem import Problem
-from driftproof.reads import noted
+from driftproof.reads import noted, of_projects
 
 _FREE = ("root", "cache")
 """Settings that change nothing in what a page is."""
@@ -33,13 +35,12 @@ def read_page(config: Config, path: str) -> Page:
     page = kept(config).load(path, "parsed", name)
     if page is None:
         with noted() as found:
-            page = parse_page(config, path)
-        snippets = str(config.root / config.snippets)
-        files = sorted(
-            config.relative(config.root / file) for file in found.files if file.startswith(snippets)
-        )
-        if not page.problems:  # a file that is missing cannot be seen to be read
-            page.key = key(name, [digest(config.root / file) for file in files])
+            page = parse_bytes(config, path, content)
+        files = sorted(os.path.relpath(file, config.root) for file in of_projects(found.files))
+        paths = [config.root / file for file in files]
+        # A file that is missing cannot be seen to be read.
+        if not page.problems and settled(paths, found.since):
+            page.key = key(name, [digest_once(path) for path in paths])
             kept(config).store(path, "parsed", name, page, files)
     return page
 

@@ -17,12 +17,12 @@ INCLUDE = re.compile(r"^\s*-+8<-+(?:\s+(?P<quoted>\"[^\"]+\"|'[^']+'))?\s*$")
 _REGION = re.compile(r"^\s*# --8<-- \[(start|end): *([\w-]+)\]\s*$")
 
 
-def read_lines(path: Path) -> list[str]:
+def lines_of(content: bytes) -> list[str]:
     """Return the lines of a UTF-8 file without their endings; CR LF counts as one ending.
 
     A byte order mark is dropped.
     """
-    return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    return content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
 
 
 def unreadable(path: str, lines: list[str]) -> Problem | None:
@@ -66,7 +66,7 @@ def _read(config: Config, name: str) -> tuple[Path, list[str]] | str:
     if not path.is_relative_to(folder) or not path.is_file():
         return f"there is no {config.snippets}/{name}"
     try:
-        lines = read_lines(path)
+        lines = lines_of(path.read_bytes())
     except UnicodeDecodeError:
         return f"{config.snippets}/{name} is not UTF-8"
     except OSError as error:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2.bccache import Bucket
+
+from driftproof.kept import write_aside
 
 LayOut = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], str]], str]
 
@@ -26,15 +33,39 @@ class _Loader(jinja2.FileSystemLoader):
         return sorted(found)
 
 
+class _Compiled(jinja2.BytecodeCache):
+    """Keeps compiled templates in a folder; what is damaged there is compiled again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill a bucket with what is kept of its template."""
+        with suppress(OSError, ValueError, EOFError, TypeError):
+            start, _, body = self._path(bucket).read_bytes().partition(b"\n")
+            if start == self._start(bucket, body):
+                bucket.code = marshal.loads(body)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what is in a bucket."""
+        body = marshal.dumps(bucket.code)
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_aside(self._path(bucket), self._start(bucket, body) + b"\n" + body)
+
+    def _path(self, bucket: Bucket) -> Path:
+        return self._folder / f"{bucket.key}.{sys.implementation.cache_tag}"
+
+    def _start(self, bucket: Bucket, body: bytes) -> bytes:
+        made_from = f"{jinja2.__version__} {sys.version} {bucket.checksum} "
+        return hashlib.sha256(made_from.encode() + body).hexdigest().encode()
+
+
 def compiled_once(env: jinja2.Environment, folder: Path) -> jinja2.Environment:
     """Keep compiled templates in `folder`; whoever can write there decides what a build runs."""
     assert isinstance(env.loader, jinja2.FileSystemLoader)
     env.loader = _Loader(env.loader.searchpath)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return env
-    env.bytecode_cache = jinja2.FileSystemBytecodeCache(str(folder))
+    env.bytecode_cache = _Compiled(folder)
     return env
 
 

@@ -1,7 +1,7 @@
 """Whether a site has to be built at all: not, if what it was made from and it are as they were.
 
-Files are compared by size and time of change, as `make` does; a file that has only been touched
-costs a build, in which what is kept of pages is found by content.
+Files are compared by size and times, also the one that the file system keeps for itself; a file
+that has only been touched costs a build, in which what is kept of pages is found by content.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from driftproof import machine
 from driftproof.kept import key, tool, write_aside
-from driftproof.reads import noted
+from driftproof.reads import Reads, modules, of_projects
 from driftproof.rendered import configured, is_pure
-from driftproof.warned import logged
 
 _VARIABLES = ("_", "OLDPWD", "SHLVL")
 """What a shell sets anew for each command."""
 _TOO_NEW = 50_000_000
 """Nanoseconds in which a file can change twice and bear one time."""
 
-State = dict[str, tuple[int, int]]
+State = dict[str, tuple[int, ...]]
 
 
 class Built:
@@ -40,18 +40,29 @@ class Built:
         cache: The folder in which it is remembered.
         site: The generator's configuration.
         folders: The folders from which a site is built, with all that they hold.
+        read: What this process has read since before it loaded the project's own code.
+        warnings: What has been warned of since before its events.
     """
 
-    def __init__(self, root: Path, cache: Path, site: Any, folders: Iterable[Path | str]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        cache: Path,
+        site: Any,
+        folders: Iterable[Path | str],
+        read: Reads,
+        warnings: list[str],
+    ) -> None:
         self.root, self.output = root, os.path.realpath(site.site_dir)
-        self._away = tuple(f"{folder}/" for folder in (cache, self.output, sys.prefix))
+        self._read, self._warnings = read, warnings
+        self._made = cache, self.output
+        self._away = tuple(f"{folder}/" for folder in (*self._made, sys.prefix))
         name = hashlib.sha256(self.output.encode()).hexdigest()[:16]
         self._file = cache / "sites" / f"{name}.json"
         files = [root / "pyproject.toml", site.config_file_path]
         files += [str(hook.__file__) for hook in site.hooks.values()]
-        self._named = [*map(str, folders), *map(str, files)]
+        self._named = [*map(str, folders), *map(str, files), *modules()]
         self._key = _key(site)
-        self._open = ExitStack()
 
     def said(self) -> list[str] | None:
         """Return what the last build said in the end, None if the site has to be built again."""
@@ -64,7 +75,7 @@ class Built:
             and last["key"] == self._key
             and last["output"] == _listed(_states([self.output]))
             and last["input"] == _listed(self._input())
-            and last["read"] == _listed(_states(name for name, *_ in last["read"]))
+            and last["read"] == _listed(_states((name for name, *_ in last["read"]), is_deep=False))
         )
         return last["said"] if same else None
 
@@ -73,8 +84,6 @@ class Built:
         self._file.unlink(missing_ok=True)
         self._began = time.time_ns()
         self._before = self._input()
-        self._read = self._open.enter_context(noted())
-        self._warnings = self._open.enter_context(logged(logging.WARNING))
 
     def end(self, said: list[str], files: Iterable[str]) -> None:
         """Remember a build that succeeded.
@@ -83,15 +92,11 @@ class Built:
             said: What it said.
             files: The project's files that runs read, relative to the root.
         """
-        self._open.close()
         if not self._key or self._read.elsewhere or self._warnings:
             return
-        inside = f"{self.root}/"
-        read = {name for name in self._read.files if name.startswith(inside)}
-        read |= {str(self.root / name) for name in files}
-        read = {name for name in read if not name.startswith(self._away) and "/." not in name}
-        state = _states(sorted(read - self._before.keys()))
-        newest = max(changed for changed, _ in [*self._before.values(), *state.values()])
+        read = of_projects(self._read.files, self._made) | {str(self.root / name) for name in files}
+        state = _states(sorted(read - self._before.keys()), is_deep=False)
+        newest = max(max(times) for *times, _ in [*self._before.values(), *state.values()])
         if self._input() != self._before or newest > self._began - _TOO_NEW:
             return  # it changed meanwhile, or could do so unseen
         last = {
@@ -104,10 +109,6 @@ class Built:
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_aside(self._file, json.dumps(last).encode())
-
-    def close(self) -> None:
-        """Stop taking notes: the build failed."""
-        self._open.close()
 
     def _input(self) -> State:
         return {
@@ -125,31 +126,40 @@ def _key(site: Any) -> str:
     today = datetime.datetime.now(datetime.UTC).date()  # of which the site map tells
     level = logging.getLogger("mkdocs").getEffectiveLevel()
     with suppress(TypeError):
-        return key(tool(), configured(site), variables, machine.processor(), level, today)
+        return key(tool(), configured(site), sorted(variables.items()), machine.processor(), level,
+                   today)  # fmt: skip
     return ""
 
 
-def _states(paths: Iterable[str]) -> State:
-    """Return time and size of files, and of those in folders; a missing one has neither."""
+def _states(paths: Iterable[str], *, is_deep: bool = True) -> State:
+    """Return times and size of files, and of those in folders; a missing one has neither."""
     found: State = {}
     left = list(paths)
     while left:
         path = left.pop()
-        try:
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    if entry.is_dir():
-                        if entry.name != "__pycache__":
-                            left.append(entry.path)
-                    else:
-                        status = entry.stat()
-                        found[entry.path] = status.st_mtime_ns, status.st_size
-        except NotADirectoryError:
-            status = os.stat(path)
-            found[path] = status.st_mtime_ns, status.st_size
-        except OSError:
-            found[path] = 0, -1
+        if not (is_deep and os.path.isdir(path)):
+            found[path] = _state(partial(os.stat, path))
+            continue
+        with suppress(OSError), os.scandir(path) as entries:
+            for entry in entries:
+                if not _is_folder(entry):
+                    found[entry.path] = _state(entry.stat)
+                elif entry.name != "__pycache__":
+                    left.append(entry.path)
     return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return entry.is_dir()
+    return False
+
+
+def _state(stat: Callable[[], os.stat_result]) -> tuple[int, ...]:
+    with suppress(OSError):  # a link that leads nowhere
+        status = stat()
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+    return 0, 0, -1
 
 
 def _listed(state: State) -> list[list[Any]]:

@@ -20,11 +20,16 @@ _LINK = re.compile(
 def logged(level: int) -> Generator[list[str]]:
     """Collect what is said, at `level` or above it, until the end of the `with` block."""
     handler = _Collector(level)
-    logging.getLogger().addHandler(handler)
+    known = logging.Logger.manager.loggerDict.values()
+    lone = [each for each in known if isinstance(each, logging.Logger) and not each.propagate]
+    loggers = [logging.getLogger(), *lone]  # the command of MkDocs keeps its messages to itself
+    for logger in loggers:
+        logger.addHandler(handler)
     try:
         yield handler.messages
     finally:
-        logging.getLogger().removeHandler(handler)
+        for logger in loggers:
+            logger.removeHandler(handler)
 
 
 class _Collector(logging.Handler):

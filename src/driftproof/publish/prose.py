@@ -15,7 +15,7 @@ from driftproof.config import Config
 from driftproof.fences import CODE_SPAN, Fence
 from driftproof.grammar import FRONT_MATTER
 from driftproof.page import Block, Page
-from driftproof.snippets import INCLUDE, read_lines
+from driftproof.snippets import INCLUDE, lines_of
 
 Resolve = Callable[[str], str]
 """From the target of a link as the page has it to one that works elsewhere; "" where none does."""
@@ -88,7 +88,7 @@ def _line(config: Config, line: str, indents: list[int]) -> list[str]:
     if _DIV.fullmatch(line) or _CAPTION.match(line):
         return []
     if (included := INCLUDE.match(line)) and included["quoted"]:
-        return read_lines(Path(config.root, config.snippets, included["quoted"][1:-1]))
+        return lines_of(Path(config.root, config.snippets, included["quoted"][1:-1]).read_bytes())
     return [line[indents[-1] :] if line.strip() else ""]
 
 
