@@ -103,11 +103,13 @@ clean:
 	rm -rf site .driftproof .benchmarks .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
 	find src tests snippets -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A newer pip first: the one that comes with Python 3.11 knows no dependency groups.
+# A newer pip first: the one that comes with Python 3.11 knows no dependency groups. What is
+# installed for editing is not compiled by pip, and some machines never write what Python compiles.
 $(INSTALLED): pyproject.toml constraints.txt
 	@echo 'Creating .venv (a few minutes, once)'
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt pip
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[site,publish,cluster]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
