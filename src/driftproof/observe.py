@@ -53,8 +53,13 @@ def _digest(path: Path, *_: int) -> str:
 
 @functools.cache
 def real(path: str) -> str:
-    """Return the real path of a module's file, of which many lie in few folders."""
+    """Return the real path of a module's file, of which many lie in few folders.
+
+    A module made by code, such as torch.classes, may name a file that is nowhere: no path to it.
+    """
     folder, name = os.path.split(path)
+    if not os.path.isabs(path):
+        return path
     if os.path.islink(path):
         return os.path.realpath(path)
     return os.path.join(_real_folder(folder), name)

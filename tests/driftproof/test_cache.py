@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from driftproof import cache, kept, machine, runner
+from driftproof.observe import real
 
 CODE = """\
 import os
@@ -338,6 +339,10 @@ def test_each_block_has_what_it_was_the_first_to_read(project):
     assert [["src/constants.py"], [], ["docs/data.txt"]] == [list(r.files) for r in run.reads[1:]]
     assert [[], ["BOOK_FLAG"], []] == [read.variables for read in run.reads[1:]]
     assert [["constants"], [], []] == [read.modules for read in run.reads[1:]]
+
+
+def test_a_module_made_by_code_names_no_file_of_the_project():
+    assert "nowhere.py" == real("nowhere.py")  # torch.classes is one: no file of this name is read
 
 
 def test_what_kept_runs_tell_of_a_page_ends_before_the_first_block_that_changed(project):
