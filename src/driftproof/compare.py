@@ -58,6 +58,10 @@ class Difference:
     change: float | None = None
 
 
+_REMARKABLE = re.compile(r"nan|NaN|inf|\.00")
+"""What stands in every text of which there is something to remark."""
+
+
 @dataclass(frozen=True)
 class _Line:
     """A line without trailing blanks, its numbers, and the texts before, between and after them."""
@@ -112,7 +116,7 @@ def remarks(recorded: str, tolerance: Tolerance) -> list[tuple[int, str]]:
         Pairs of a line of the recorded text, counted from 0, and a sentence; no pair twice.
     """
     found: dict[tuple[int, str], None] = {}
-    for index, line in enumerate(_lines(recorded)):
+    for index, line in enumerate(_lines(recorded) if _REMARKABLE.search(recorded) else ()):
         for number in line.numbers:
             if not number.value.is_finite():
                 found[index, f"{number.text} is printed"] = None

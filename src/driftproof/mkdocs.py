@@ -33,7 +33,6 @@ from driftproof.provenance import facts
 from driftproof.reading import kept, read_page, recall_formulas
 from driftproof.reads import noted
 from driftproof.rendered import Rendering, changes_templates
-from driftproof.report import as_text
 from driftproof.results import Report
 from driftproof.serve import middleware, with_script
 from driftproof.unchanged import Built
@@ -125,6 +124,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             self.verification.begin(self.settings, self.pages, self.report)
         else:
             if self.report.problems:
+                from driftproof.report import as_text  # it takes a while to import
+
                 raise PluginError(as_text(self.report))
             for line in [*self._notes(), self.report.summary]:
                 log.info(line)

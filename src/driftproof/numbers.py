@@ -3,6 +3,7 @@
 `docs/contributing/numbers.md` states the rule for readers; a test holds its examples against it.
 """
 
+import functools
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -57,11 +58,8 @@ _SUBSCRIPT = r"(?<=_)\{(?:[^{}\n]|\{[^{}\n]*\})*\}"
 
 # One scan from left to right: text is consumed whole, so that no number is found inside it.
 # The first look-ahead only saves time.
-_TOKEN = re.compile(
-    rf"""(?=[-+−.\\{{\#§\w]) (?: {_CLOCK_TIME} | {_NAMED} | {_COMPLEX} | (?P<number>{_NUMBER})
-    | {_TEX_COMMAND} | {_SUBSCRIPT} | \#?\w+{_JOINED} )""",
-    re.VERBOSE,
-)
+_TOKEN = rf"""(?=[-+−.\\{{\#§\w]) (?: {_CLOCK_TIME} | {_NAMED} | {_COMPLEX} | (?P<number>{_NUMBER})
+    | {_TEX_COMMAND} | {_SUBSCRIPT} | \#?\w+{_JOINED} )"""
 _PLAIN_EXPONENT = str.maketrans(f"{_SUPERSCRIPT_DIGITS}⁺⁻−", "0123456789+--", "^{}")
 
 
@@ -98,7 +96,12 @@ def find_numbers(text: str) -> list[Number]:
     Args:
         text: printed output or prose, of any number of lines. No number spans two of them.
     """
-    return [_read(match) for match in _TOKEN.finditer(text) if match["number"]]
+    return [_read(match) for match in _token().finditer(text) if match["number"]]
+
+
+@functools.cache
+def _token() -> re.Pattern[str]:
+    return re.compile(_TOKEN, re.VERBOSE)  # when it is needed: a build may recall all it needs
 
 
 def _read(match: re.Match[str]) -> Number:
