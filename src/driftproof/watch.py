@@ -16,6 +16,7 @@ _CHANGES: list[type[events.FileSystemEvent]] = [
     events.FileDeletedEvent,
     events.FileModifiedEvent,
     events.FileMovedEvent,
+    events.DirDeletedEvent,  # all that is told of one that was moved away
 ]
 _DISTANT = ("9p", "afs", "ceph", "cifs", "fakeowner", "fuse", "nfs", "smb", "vboxsf", "virtiofs")
 """Beginnings of the names of file systems that others change without a word."""
@@ -54,7 +55,20 @@ class _Observer:
         """Have `handler` told of changes in a folder, or of a file."""
         if os.path.isfile(path):
             handler, path, recursive = _OneFile(handler, path), os.path.dirname(path), False
+        else:
+            handler = _Folder(handler)
         return self._observer.schedule(handler, path, recursive=recursive, event_filter=_CHANGES)
+
+
+class _Folder(events.FileSystemEventHandler):
+    """Tells of a folder that is gone as of a file: MkDocs does not listen to folders."""
+
+    def __init__(self, handler: events.FileSystemEventHandler) -> None:
+        self._handler = handler
+
+    def dispatch(self, event: events.FileSystemEvent) -> None:
+        gone = isinstance(event, events.DirDeletedEvent)
+        self._handler.dispatch(events.FileDeletedEvent(event.src_path) if gone else event)
 
 
 class _OneFile(events.FileSystemEventHandler):

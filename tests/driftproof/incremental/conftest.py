@@ -48,13 +48,15 @@ class Built:
 class Zygote:
     """The process that all commands of these tests are forked from."""
 
-    def __init__(self) -> None:
+    def __init__(self, temporary: Path) -> None:
+        self.temporary = temporary
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "GITHUB_"))}
         kept.pop("CI", None)
         variables = {
             "NO_MKDOCS_2_WARNING": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "SOURCE_DATE_EPOCH": "1700000000",
+            "TMPDIR": str(temporary),
         }
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "zygote.py")],
@@ -63,6 +65,11 @@ class Zygote:
             env=kept | variables,
             text=True,
         )
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def start(self, folder: Path, *arguments: str) -> int:
         """Begin a command; return the number of its process."""
@@ -101,6 +108,7 @@ class Book:
     def __init__(self, root: Path, zygote: Zygote, kind: str) -> None:
         self.root, self.zygote = root / "warm", zygote
         self.cold = root / "cold"
+        self.style = "write"
         shutil.copytree(HERE / kind, self.root)
 
     def path(self, name: str) -> Path:
@@ -113,8 +121,15 @@ class Book:
 
     def write(self, name: str, text: str) -> None:
         """Write a file."""
-        self.path(name).parent.mkdir(parents=True, exist_ok=True)
-        self.path(name).write_text(text)
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self.style == "rename":
+            path.with_name(".saved").write_text(text)
+            path.with_name(".saved").replace(path)
+            return
+        if self.style == "delete":
+            path.unlink(missing_ok=True)
+        path.write_text(text)
 
     def replace(self, name: str, old: str, new: str) -> None:
         """Replace a text, which must be there, in a file."""
@@ -189,9 +204,9 @@ def differences(wanted: dict[str, bytes], found: dict[str, bytes]) -> None:
 
 
 @pytest.fixture(scope="session")
-def zygote() -> Iterator[Zygote]:
+def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
     """The process that has imported what every build needs."""
-    process = Zygote()
+    process = Zygote(tmp_path_factory.mktemp("temporary"))
     yield process
     process.close()
 
@@ -221,6 +236,12 @@ def light(new_book: Callable[..., Book]) -> Book:
 
 
 @pytest.fixture
-def new_author(book: Book) -> Callable[[int], Any]:
+def new_author(book: Book) -> Callable[..., Any]:
     """Make someone who edits the book as a seed decides."""
-    return lambda seed: edits.Author(book, seed)
+    return lambda seed, *never: edits.Author(book, seed, never)
+
+
+@pytest.fixture(name="differences")
+def _differences() -> Callable[..., None]:
+    """Fail where two sites differ."""
+    return differences

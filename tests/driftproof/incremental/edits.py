@@ -6,6 +6,7 @@ import os
 import random
 import re
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ class Author:
     Args:
         book: The book.
         seed: Decides what comes.
+        never: Names of edits that do not come.
     """
 
-    def __init__(self, book: Any, seed: int) -> None:
+    def __init__(self, book: Any, seed: int, never: Collection[str] = ()) -> None:
         self.book, self.random = book, random.Random(seed)
         self.right = book.sources()
         self.wrong = 0
-        self._names = sorted(name for name in vars(Author) if name.startswith("edit_"))
+        names = {name for name in vars(Author) if name.startswith("edit_")}
+        self._names = sorted(names.difference(never))
 
     def edit(self) -> str:
         """Change something; return what."""
