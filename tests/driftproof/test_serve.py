@@ -1,7 +1,9 @@
 """A served book: there at once, verified in the background, never stuck, never looping."""
 
+import dataclasses
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -12,6 +14,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from driftproof.check import check
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes through /proc")
 PATIENCE = 20
@@ -108,6 +112,12 @@ class Server:
         return self.until(
             lambda: (now := self.status(path))["state"] == state and (now["problems"] or [""])
         )
+
+    def settled(self, path):
+        """Wait until a page has been compared; return its problems."""
+        now = {}
+        self.until(lambda: now.update(self.status(path)) or now["state"] in ("agreed", "problems"))
+        return now["problems"]
 
     def builds(self):
         return self.log.read_text().count("Building documentation...")
@@ -470,3 +480,54 @@ def test_a_server_that_ends_takes_its_checkpoints_along(
     server.until(lambda: not processes(mark))
     if how != signal.SIGKILL:
         assert [] == list(folder.glob("driftproof-*"))
+
+
+PIECES = (
+    "x = x + [len(x)]",
+    "print(x, random.random())",
+    "import helper\nprint(helper.VALUE)",
+    "print(open('docs/data.txt').read())",
+    "import time\ntime.sleep(0.12)",
+    "open('left.txt', 'w').write('x')",
+    "x[9]",
+)
+
+
+def page_of(blocks, choose):
+    fences = (
+        f"```python\n{code}\n```\n\n```output\n{choose.choice('0123')}\n```\n\n" for code in blocks
+    )
+    return (
+        f'# Page\n\n{"".join(fences)}Bound: <data value="len(x)">{choose.choice("123")}</data>.\n'
+    )
+
+
+def test_whatever_is_edited_a_served_page_says_what_a_check_from_nothing_says(project):
+    choose = random.Random(0)
+    project.add_site()
+    project.write("docs/index.md", "# Home\n")
+    project.write("docs/data.txt", "0")
+    project.write("src/helper.py", "VALUE = 0\n")
+    pages = {f"docs/{name}.md": ["import random\nx = [1]", *PIECES[:3]] for name in "ab"}
+    for path, blocks in pages.items():
+        project.write(path, page_of(blocks, choose))
+    server = Server(project)
+    try:
+        for number in range(25):
+            said = {path: server.settled(f"/{Path(path).stem}/") for path in pages}
+            report = check(dataclasses.replace(project.config, cache=f"../cold-{number}"))
+            for path, result in report.results.items():
+                found = [(p.message, list(p.detail)) for p in result.problems]
+                told = [(p["message"], p["detail"]) for p in said.get(path, [])]
+                assert sorted(found) == sorted(told), (number, path)
+            path, place = choose.choice([*pages]), choose.randrange(1, 4)
+            match choose.randrange(5):
+                case 0:
+                    project.write("src/helper.py", f"VALUE = {number}\n")
+                case 1:
+                    project.write("docs/data.txt", f"{number}")
+                case _:
+                    pages[path][place] = choose.choice(PIECES)
+                    project.write(path, page_of(pages[path], choose))
+    finally:
+        server.stop()
