@@ -439,7 +439,7 @@ def test_the_page_that_the_author_turns_to_comes_first(served, outside):
     last = OTHER.format(count=str(outside / "count"))
     for name in ("h", "i", "j"):
         served.book.write(f"docs/{name}.md", last.replace('"other ', f'"{name} '))
-    for page in ("/i/", "/h/"):
+    for page in ("/j/", "/i/", "/h/"):
         served.until(lambda path=page: "checking" == served.status(path)["state"])
     assert [] == ran(outside)
     served.status("/j/")
