@@ -49,10 +49,8 @@ _running: list[Running] = []
 def environment(config: Config, device: str) -> dict[str, str]:
     """Return the environment variables of a page's process."""
     chosen = {config.device_variable: device} if device else {}
-    with lock:  # while it is held, other variables may be set here
-        command = dict(os.environ)
     allowed = (config.device_variable, *config.variables)
-    return {**visible(command, allowed), **config.environment, **chosen}
+    return {**visible(dict(os.environ), allowed), **config.environment, **chosen}
 
 
 def steps_here(page: Page, device: str) -> list[Block]:
@@ -186,19 +184,21 @@ def _bare_main() -> Generator[None]:
 
 @contextmanager
 def _variables(wanted: dict[str, str]) -> Generator[None]:
-    """Have these variables only while the fork server may start: what it has, every page can read.
+    """Hand these variables to a fork server that starts: what it has, every page can read.
 
-    Its hash seed is that of every page.
+    Its hash seed is that of every page. `os.environ` stays as it is: a site may be built meanwhile.
     """
-    before = dict(os.environ)
-    _replace_variables({**wanted, "PYTHONHASHSEED": "0"})
+    command = dict(os.environ)
+    server = {**wanted, "PYTHONHASHSEED": "0"}
+    _replace_variables(command, server)
     try:
         yield
     finally:
-        _replace_variables(before)
+        _replace_variables(server, command)
 
 
-def _replace_variables(wanted: dict[str, str]) -> None:
-    for name in os.environ.keys() - wanted.keys():
-        del os.environ[name]
-    os.environ.update(wanted)
+def _replace_variables(present: dict[str, str], wanted: dict[str, str]) -> None:
+    for name in present.keys() - wanted.keys():
+        os.unsetenv(name)
+    for name, value in wanted.items():
+        os.putenv(name, value)

@@ -4,6 +4,7 @@ import os
 import py_compile
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -394,3 +395,20 @@ def test_a_question_of_the_settings_that_fails_says_where_it_stands(project):
     project.parse(page("steps = 3"))
     (problem,) = project.check().problems
     assert str(problem).startswith("pyproject.toml:1: strides fails: NameError")
+
+
+def test_the_variables_of_the_command_stay_while_pages_start(project, monkeypatch):
+    monkeypatch.setenv("OF_THE_COMMAND", "here")
+    seen, done = [], threading.Event()
+
+    def look():
+        while not done.is_set():
+            seen.append(os.environ.get("OF_THE_COMMAND"))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    for _ in range(5):
+        assert "no" == printed(project, "import os\nprint(os.environ.get('OF_THE_COMMAND', 'no'))")
+    done.set()
+    watcher.join()
+    assert {"here"} == set(seen)
