@@ -85,9 +85,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             hint = "let both name one folder"
             raise PluginError(str(DriftproofError("settings", message, hint, "mkdocs.yml")))
         self.kept = kept(self.settings)
-        compiled = self.settings.root / self.settings.cache / "templates"
         theme: Any = config.theme
-        theme.get_env = lambda make=theme.get_env: templates.compiled_once(make(), compiled)
+        theme.get_env = lambda make=theme.get_env: templates.compiled_once(make())
 
     def _add_extension(self, config: MkDocsConfig) -> None:
         """Add the Markdown extension; while serving, watch the sources as well."""

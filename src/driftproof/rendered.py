@@ -105,7 +105,8 @@ class Rendering:
         """
         source = page.file.src_uri
         try:
-            name = key(self.key, source, page.url, page.markdown, page.meta, shown())
+            name = key(self.key, source, page.url, page.markdown, page.meta, shown(),
+                       self.site.mdx_configs)  # fmt: skip
         except TypeError:
             name = ""
         made = self.kept.load(source, "content", name) if self.key and name else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import marshal
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Any
 import jinja2
 from jinja2.bccache import Bucket
 
-from driftproof.kept import write_aside
+from driftproof.kept import tool, write_aside
 
 LayOut = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], str]], str]
 
@@ -33,11 +32,12 @@ class _Loader(jinja2.FileSystemLoader):
         return sorted(found)
 
 
-class _Compiled(jinja2.BytecodeCache):
-    """Keeps compiled templates in a folder; what is damaged there is compiled again."""
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Keeps compiled templates in a folder of this user; what is damaged there is made again.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    They are code. The folder lies with the temporary files of this machine, where Jinja has it, and
+    nobody else may write there: it does not travel with what is kept of a project.
+    """
 
     def load_bytecode(self, bucket: Bucket) -> None:
         """Fill a bucket with what is kept of its template."""
@@ -50,22 +50,22 @@ class _Compiled(jinja2.BytecodeCache):
         """Keep what is in a bucket."""
         body = marshal.dumps(bucket.code)
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
             write_aside(self._path(bucket), self._start(bucket, body) + b"\n" + body)
 
     def _path(self, bucket: Bucket) -> Path:
-        return self._folder / f"{bucket.key}.{sys.implementation.cache_tag}"
+        return Path(self.directory) / f"driftproof-{bucket.key}"
 
     def _start(self, bucket: Bucket, body: bytes) -> bytes:
-        made_from = f"{jinja2.__version__} {sys.version} {bucket.checksum} "
+        made_from = f"{tool()} {bucket.checksum} "
         return hashlib.sha256(made_from.encode() + body).hexdigest().encode()
 
 
-def compiled_once(env: jinja2.Environment, folder: Path) -> jinja2.Environment:
-    """Keep compiled templates in `folder`; whoever can write there decides what a build runs."""
+def compiled_once(env: jinja2.Environment) -> jinja2.Environment:
+    """Keep compiled templates, where there is a safe place for them."""
     assert isinstance(env.loader, jinja2.FileSystemLoader)
     env.loader = _Loader(env.loader.searchpath)
-    env.bytecode_cache = _Compiled(folder)
+    with suppress(RuntimeError, OSError):
+        env.bytecode_cache = _Compiled()
     return env
 
 

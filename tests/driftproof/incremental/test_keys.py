@@ -3,6 +3,8 @@
 import hashlib
 import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -350,3 +352,67 @@ def test_descriptions_with_no_settings(light):
     assert 0 == light.build().code
     light.path("docs/third.md").touch()
     light.agrees()
+
+
+PLUGIN = """\
+import time
+from markdown import Extension
+from markdown.postprocessors import Postprocessor
+from mkdocs.plugins import BasePlugin
+
+
+class Counts(Postprocessor):
+    def run(self, text):
+        return text.replace("Words", open("count.txt").read())
+
+
+class Counting(Extension):
+    def extendMarkdown(self, md):
+        md.postprocessors.register(Counts(md), "counts", 0)
+
+
+class Stamps(BasePlugin):
+    def on_config(self, config):
+        {change}
+
+    def on_page_context(self, context, **_):
+        context["stamp"] = time.time_ns()
+"""
+
+
+def build_alone(book):
+    """Build in a process that sees which plugins are installed."""
+    command = [sys.executable, "-m", "mkdocs", "build", "-q"]
+    subprocess.run(command, cwd=book.root, check=True)
+    return book.read("site/third/index.html")
+
+
+@pytest.mark.parametrize(
+    "change", ["config.markdown_extensions.append(Counting())", "pass"], ids=["extends", "stamps"]
+)
+def test_a_plugin_of_which_nothing_is_known(light, change):
+    light.write("stamps-1.0.dist-info/METADATA", "Name: stamps\nVersion: 1.0\n")
+    named = "[mkdocs.plugins]\nstamps = stamps:Stamps\n"
+    light.write("stamps-1.0.dist-info/entry_points.txt", named)
+    light.write("stamps.py", PLUGIN.format(change=change))
+    light.write("count.txt", "one")
+    light.replace("mkdocs.yml", "plugins:\n", "plugins:\n  - stamps\n")
+    light.write("theme/main.html", "{{ stamp }} {{ page.content }}")
+    before = build_alone(light)
+    light.write("count.txt", "two")
+    after = build_alone(light)
+    assert before.split()[0] != after.split()[0]
+    assert ("two" in after) == ("append" in change)
+
+
+def test_another_version_of_an_installed_distribution(light):
+    light.write("tool-1.0.dist-info/METADATA", "")
+    assert 0 == light.build().code
+    light.path("tool-1.0.dist-info").rename(light.path("tool-2.0.dist-info"))
+    assert {"index.md", "other.md", "third.md"} == light.converted()
+
+
+def test_compiled_templates_do_not_lie_with_the_project(light):
+    assert {"pages", "sites"} >= set(os.listdir(light.root / ".driftproof"))
+    (folder,) = (path for path in light.zygote.temporary.iterdir() if "jinja" in path.name)
+    assert 0o700 == folder.stat().st_mode & 0o777
