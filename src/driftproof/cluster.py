@@ -199,7 +199,10 @@ class _Elsewhere(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End; without waiting, what has not begun never begins."""
-        self.executor.shutdown(wait=wait)
+        import asyncio
+
+        with suppress(Exception, asyncio.CancelledError):  # the scheduler may have gone
+            self.executor.shutdown(wait=wait)
 
 
 def _unchanged(content: bytes) -> bytes:

@@ -379,7 +379,7 @@ def test_a_scheduler_that_goes_ends_the_check_without_a_trace(book, lonely):
     until(lambda: running(lonely))
     lonely.commands[0].kill()
     said, _ = command.communicate(timeout=20)
-    assert 2 == command.returncode
+    assert 2 == command.returncode, said
     assert said.startswith(f"driftproof: the scheduler at {lonely.address} has gone [scheduler]")
     assert 2 == len(said.splitlines()), said
 
