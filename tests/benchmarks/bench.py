@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="write the page from the last run")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is compiled once is kept, as usual
     if not options.render:
         found = {"stamp": stamp(), "records": _measured(options.sizes, options.repeats)}
         RESULTS.parent.mkdir(exist_ok=True)
