@@ -42,6 +42,7 @@ class Checkpoints:
         self._copies: list[Copy] = []
         self._lock = threading.RLock()
         self._of_page: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._latest: dict[str, tuple[Step, ...]] = {}
         self._busy: set[Folder] = set()
         self._events = itertools.count()
         self._closed = False
@@ -57,6 +58,7 @@ class Checkpoints:
             return runner.run(config, page, expressions, device)
         blocks = runner.steps_here(page, device)
         state = cache.settings(config, device), runner.environment(config, device)
+        self._latest[page.path] = runner.steps_of(blocks)
         with self._of_page[page.path]:
             copy = self._deepest(config, page.path, state, runner.steps_of(blocks))
             if copy and (run := self._go_on(copy, config, blocks, expressions)):
@@ -162,16 +164,38 @@ class Checkpoints:
                 self._drop(self._copies)
 
     def _bound(self, path: str) -> None:
-        """Drop what has not been of use for longest, of one page and of all."""
-        for copies, most in (
-            ([copy for copy in self._copies if copy.path == path], _OF_A_PAGE),
-            (self._copies, _IN_ALL),
-        ):
-            self._drop(sorted(copies, key=_used)[: max(0, len(copies) - most)])
+        """Drop those without which least has to run again, of one page and of all."""
+        while len([copy for copy in self._copies if copy.path == path]) > _OF_A_PAGE:
+            self._drop([self._least(path)])
+        while len(self._copies) > _IN_ALL:
+            self._drop([self._least()])
         while sum(copy.bytes for copy in self._copies) > _MEMORY:
-            oldest = min(self._copies, key=_used)
-            self._drop([oldest])
-            self._measure(oldest.path)  # they now share what they have among fewer
+            least = self._least()
+            self._drop([least])
+            self._measure(least.path)  # they now share what they have among fewer
+
+    def _least(self, path: str = "") -> Copy:
+        """Return the copy that can go first: of a text that is no more, or that saves least."""
+        return min(
+            (copy for copy in self._copies if path in ("", copy.path)),
+            key=lambda copy: (
+                copy.used == sys.maxsize,
+                copy.is_of(self._latest[copy.path]),
+                self._saves(copy),
+                copy.used,
+            ),
+        )
+
+    def _saves(self, copy: Copy) -> float:
+        """Return the seconds of work between a copy and the one before it."""
+        before = [
+            other.seconds
+            for other in self._copies
+            if (other.path, other.state) == (copy.path, copy.state)
+            and len(other.steps) < len(copy.steps)
+            and other.is_of(copy.steps)
+        ]
+        return copy.seconds - max(before, default=0.0)
 
     def _measure(self, path: str) -> None:
         for copy in self._copies:
@@ -205,7 +229,3 @@ class Checkpoints:
         needed = self._busy | {copy.folder for copy in self._copies}
         for folder in set(folders) - needed:
             folder.close()
-
-
-def _used(copy: Copy) -> int:
-    return copy.used

@@ -80,6 +80,11 @@ class Copy:
     used: int
     bytes: int = 0
 
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of the blocks that it has run."""
+        return sum(self.run.seconds.values())
+
     def is_of(self, steps: tuple[Step, ...]) -> bool:
         """Whether it has run the first of these steps, wherever they stand on the page."""
         return _codes(self.steps) == _codes(steps[: len(self.steps)])

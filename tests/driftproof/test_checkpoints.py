@@ -430,24 +430,38 @@ def test_a_copy_that_was_killed_is_no_copy(book):
     assert 4 == book.same(page(*blocks[:3], book.counted("print('new')")))[1]
 
 
+def test_of_more_copies_than_may_stay_those_go_that_save_least(book, monkeypatch):
+    monkeypatch.setattr(checkpoints, "_OF_A_PAGE", 2)
+    work = "x = sum(range(3_000_000))"
+    book.run(page("a = 1", work, "b = 2", work, "c = 3", "d = 4"))
+    assert [2, 4] == [len(copy.steps) for copy in book.copies._copies]
+
+
+def test_copies_of_a_text_that_is_no_more_go_first(book, monkeypatch):
+    monkeypatch.setattr(checkpoints, "_IN_ALL", 3)
+    work = "x = sum(range(3_000_000))"
+    book.run(page("a = 1", work))
+    book.run(page("a = 2", "b = 3"))
+    assert ["a = 1\n", "a = 2\n", "a = 2\n"] == sorted(
+        copy.steps[0].code for copy in book.copies._copies
+    )
+
+
 def test_no_more_copies_stay_than_may(book, monkeypatch):
-    monkeypatch.setattr(checkpoints, "_OF_A_PAGE", 3)
-    blocks = [f"x = {number}" for number in range(6)]
-    book.run(page(*blocks))
-    assert [4, 5, 6] == [len(copy.steps) for copy in book.copies._copies]
+    book.run(page("x = sum(range(3_000_000))", "y = sum(range(3_000_000))"))
     monkeypatch.setattr(checkpoints, "_IN_ALL", 2)
     pids = [copy.pid for copy in book.copies._copies]
-    other = book.project.parse(page("y = 1"), "docs/other.md")
+    other = book.project.parse(page("y = sum(range(3_000_000))"), "docs/other.md")
     book.copies.run(book.project.config, other, [])
     assert ["docs/page.md", "docs/other.md"] == [copy.path for copy in book.copies._copies]
-    assert waits_until(lambda: [False, False, True] == [alive(pid) for pid in pids])
+    assert waits_until(lambda: 1 == sum(map(alive, pids)))
 
 
 def test_copies_that_hold_much_go(book, monkeypatch):
     monkeypatch.setattr(checkpoints, "_MEMORY", 150 * 2**20)
     book.run(page(*(f"x{number} = bytearray(60 * 2**20)" for number in range(4))))
     kept = [len(copy.steps) for copy in book.copies._copies]
-    assert kept[-1:] in ([4], [])
+    assert kept in ([1], [2], [1, 2], [])
     assert len(kept) < 4
     for copy in book.copies._copies:
         copy.measure()
