@@ -32,7 +32,7 @@ from driftproof.problem import DriftproofError, Problem
 from driftproof.provenance import facts
 from driftproof.reading import kept, read_page, recall_formulas
 from driftproof.reads import noted
-from driftproof.rendered import Rendering, changes_templates
+from driftproof.rendered import Rendering, changes_templates, is_pure
 from driftproof.results import Report
 from driftproof.serve import middleware, with_script
 from driftproof.unchanged import Built
@@ -213,7 +213,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
             env.bytecode_cache = None  # constants have gone through filters when they are compiled
         templates.laid_out_by(env, self.rendering.lay_out)
         for plugin in config.plugins.values():
-            if index := getattr(plugin, "search_index", None):
+            if is_pure(plugin) and (index := getattr(plugin, "search_index", None)):
                 entries = index.entries if hasattr(index, "entries") else index._entries
                 add = index.add_entry_from_context
                 index.add_entry_from_context = partial(self.rendering.index, entries, add=add)

@@ -35,20 +35,21 @@ def digest(path: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def digest_once(path: Path) -> str:
+def digest_once(path: Path | str) -> str:
     """Return the digest of a file or folder, read again only if it has changed since the last."""
     try:
-        status = path.stat()
+        status = os.stat(path)
     except OSError:
         return ""
     if time.time_ns() - status.st_ctime_ns < TICK:
         return digest(str(path))
-    return _digest(path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return _digest(str(path), *times, status.st_size, status.st_ino)
 
 
 @functools.lru_cache(maxsize=16384)
-def _digest(path: Path, *_: int) -> str:
-    return digest(str(path))
+def _digest(path: str, *_: int) -> str:
+    return digest(path)
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from watchdog.observers.api import BaseObserver, ObservedWatch
 _SETTLED = 0.05
 """Seconds without a change after which an edit is taken to be complete: some editors need three."""
 _CHANGES: list[type[events.FileSystemEvent]] = [
+    events.FileAttribEvent,  # a file whose time has changed is newer than what was verified
     events.FileCreatedEvent,
     events.FileDeletedEvent,
     events.FileModifiedEvent,
