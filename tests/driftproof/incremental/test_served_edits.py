@@ -9,6 +9,7 @@ compared after one more build, when all pages are verified.
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -253,3 +254,20 @@ def test_each_way_to_change_the_files_is_one_build(light_server, differences):
         differences(cold(book), server.site())
         time.sleep(0.5)
         assert (begun + 1, ended + 1) == server.builds(), change.__name__
+
+
+def test_a_server_that_is_killed_leaves_no_process_and_nothing_half_made(server, book):
+    chance = random.Random(int(os.environ.get("SEED", "1").split()[0]))
+    for number in range(int(os.environ.get("KILLS", "2"))):
+        if number:
+            server = Server(book)
+        book.replace("docs/decay.md", "left(10):", f"left({11 + number}):")
+        time.sleep(chance.random() * 1.5)
+        server.stop(signal.SIGKILL)
+        end = time.monotonic() + 10
+        while processes(str(book.root)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert [] == processes(str(book.root))
+        assert 1 == book.agrees().code  # the recorded output is that of another number
+        book.replace("docs/decay.md", f"left({11 + number}):", "left(10):")
+        assert 0 == book.agrees().code
