@@ -32,7 +32,7 @@ def left(zygote):
 def test_a_build_after_one_that_was_killed_is_that_from_nothing(book, new_author, zygote, seed):
     author, chance = new_author(seed), random.Random(seed)
     killed = 0
-    while killed < int(os.environ.get("KILLS", "4")):
+    while killed < int(os.environ.get("KILLS", "3")):
         if chance.random() < 0.3:
             shutil.rmtree(book.root / ".driftproof")
         print(author.edit(), flush=True)

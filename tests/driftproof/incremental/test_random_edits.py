@@ -14,7 +14,7 @@ FLAGS = ("-q", "-q", "-q", "-v", "--strict", "-q --strict")
 def test_builds_after_random_edits_are_those_from_nothing(book, new_author, seed):
     author = new_author(seed)
     done = []
-    for _ in range(int(os.environ.get("EDITS", "12"))):
+    for _ in range(int(os.environ.get("EDITS", "8"))):
         done.append(author.edit())
         flags = author.random.choice(FLAGS)
         print(done[-1], flags, flush=True)  # pytest shows it where a build differs

@@ -152,7 +152,7 @@ def test_a_served_book_after_random_edits_is_that_from_nothing(
 ):
     author = new_author(seed, *UNSEEN)
     server.settle(0) if server.builds()[0] > 1 else None
-    for _ in range(int(os.environ.get("SERVED", "5"))):
+    for _ in range(int(os.environ.get("SERVED", "4"))):
         builds, before = server.builds()[0], book.sources()
         count = author.random.choice([1, 1, 2, 3])
         for _ in range(count):
