@@ -107,7 +107,7 @@ def run_in(
     process = context.Process(target=run_page, args=(job, folder, control_w, out_w, err_w))
     with lock, _bare_main(), _variables(job.environment):
         forkserver.set_forkserver_preload(
-            [*config.preload, "driftproof.worker", "driftproof.adopt", "driftproof.warm"]
+            ["driftproof.adopt", *config.preload, "driftproof.worker", "driftproof.warm"]
         )
         process.start()
         pid = process.pid

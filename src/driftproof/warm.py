@@ -1,4 +1,4 @@
-"""Imported by the fork server alone: does once what every page would have to do for itself."""
+"""Imported last by the fork server alone: does once what every page would do for itself."""
 
 import gc
 import sys
@@ -17,5 +17,5 @@ if "matplotlib.figure" in sys.modules:  # the first picture reads fonts and buil
 for module in list(sys.modules.values()):
     if file := getattr(module, "__file__", None):
         real(file)
-gc.collect()
+gc.enable()
 gc.freeze()  # or the first collection in each page copies the memory that pages share
