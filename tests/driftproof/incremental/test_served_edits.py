@@ -92,8 +92,12 @@ class Server:
         docs = self.book.root / "docs"
         pages = [path.relative_to(docs).as_posix() for path in docs.rglob("*.md")]
         self.until(lambda: self.builds()[0] > builds)
-        self.until(lambda: self.builds()[0] == self.builds()[1] + 1)
-        self.until(lambda: all(self.state(page) != "checking" for page in pages))
+        seen = 0
+        while seen != self.builds()[0]:  # the next of several edits may be on its way
+            seen = self.builds()[0]
+            self.until(lambda: self.builds()[0] == self.builds()[1] + 1)
+            self.until(lambda: all(self.state(page) != "checking" for page in pages))
+            time.sleep(0.3)
 
     def site(self):
         """Return the files of the folder that is served."""
