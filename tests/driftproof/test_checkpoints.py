@@ -451,7 +451,7 @@ def test_no_more_copies_stay_than_may(book, monkeypatch):
     book.run(page("x = sum(range(3_000_000))", "y = sum(range(3_000_000))"))
     monkeypatch.setattr(checkpoints, "_IN_ALL", 2)
     pids = [copy.pid for copy in book.copies._copies]
-    other = book.project.parse(page("y = sum(range(3_000_000))"), "docs/other.md")
+    other = book.project.parse(page("y = sum(range(12_000_000))"), "docs/other.md")
     book.copies.run(book.project.config, other, [])
     assert ["docs/page.md", "docs/other.md"] == [copy.path for copy in book.copies._copies]
     assert waits_until(lambda: 1 == sum(map(alive, pids)))
