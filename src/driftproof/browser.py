@@ -52,29 +52,27 @@ def steps(page: Page, modules: Collection[str]) -> list[Step]:
     return found
 
 
-def whole(page: Page, config: Config) -> frozenset[int]:
-    """Return the numbers of the blocks of a page that run in a browser."""
+def program(page: Page, config: Config) -> tuple[frozenset[int], str]:
+    """Return the numbers of the blocks that run in a browser, and what runs and judges them there.
+
+    That is JSON for a script, "" where no block runs.
+    """
     found = steps(page, config.browser) if config.browser else []
-    return frozenset(step.block.number for step in found if not step.obstacle)
+    runs = frozenset(step.block.number for step in found if not step.obstacle)
+    return runs, json.dumps(list(map(_for_a_script, found))) if runs else ""
 
 
-def as_json(page: Page, config: Config) -> str:
-    """Return what a script needs to run the steps of a page and to judge what they print."""
-    blocks = []
-    for step in steps(page, config.browser):
-        output = step.block.output
-        blocks.append(
-            {
-                "id": step.block.anchor,
-                "code": step.code,
-                "runs": not step.obstacle,
-                "raises": "" if step.obstacle else step.block.options.get("raises", ""),
-                "output": output.text if output else None,
-                "rtol": output.tolerance.rtol if output else 0,
-                "atol": output.tolerance.atol if output else 0,
-            }
-        )
-    return json.dumps(blocks)
+def _for_a_script(step: Step) -> dict[str, object]:
+    output = step.block.output
+    return {
+        "id": step.block.anchor,
+        "code": step.code,
+        "runs": not step.obstacle,
+        "raises": "" if step.obstacle else step.block.options.get("raises", ""),
+        "output": output.text if output else None,
+        "rtol": output.tolerance.rtol if output else 0,
+        "atol": output.tolerance.atol if output else 0,
+    }
 
 
 def modules(config: Config) -> str:

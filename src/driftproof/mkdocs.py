@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import signal
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -25,10 +23,11 @@ from mkdocs.structure.toc import get_toc
 
 from driftproof import browser, render, templates
 from driftproof import config as settings
+from driftproof.anchors import counted, misplaced
 from driftproof.check import check
 from driftproof.output import Output
-from driftproof.page import Block, Page
-from driftproof.problem import DriftproofError, Problem
+from driftproof.page import Page
+from driftproof.problem import DriftproofError
 from driftproof.provenance import facts
 from driftproof.reading import kept, read_page, recall_formulas
 from driftproof.reads import noted
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
     from mkdocs.livereload import LiveReloadServer
 
 log = get_plugin_logger("driftproof")
-
-_ID = re.compile(r"""\sid=(?:"([^"]+)"|'([^']+)')""")
 
 
 class _NoOptions(Config):
@@ -171,21 +168,10 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self, html: str, *, page: SitePage, config: MkDocsConfig, files: Files
     ) -> None:
         """See that the page shows exactly the blocks that were parsed, and know its anchors."""
-        count = Counter(first or second for first, second in _ID.findall(html))
-        anchors = set(count)
-        page.present_anchor_ids = (page.present_anchor_ids or set()) | anchors
-        parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
-        if parsed is None:
-            return
-        for block in parsed.blocks:
-            if block.anchor not in anchors:
-                text = "this block is not on the page"
-                hint = "is it inside something that is not rendered?"
-                self._found("not-shown", parsed, block, text, hint)
-            for anchor in (block.anchor, block.output_anchor):
-                if count[anchor] > 1:
-                    text = f"the id {anchor!r} is also that of something else on the page"
-                    self._found("duplicate-id", parsed, block, text, "ids are unique on a page")
+        count = counted(html)
+        page.present_anchor_ids = (page.present_anchor_ids or set()) | set(count)
+        if parsed := self.pages.get(f"{self.settings.docs}/{page.file.src_uri}"):
+            self.warnings.problems += misplaced(parsed, count)
 
     def on_page_context(
         self, context: Any, *, page: SitePage, config: MkDocsConfig, nav: Any
@@ -193,9 +179,6 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Give the template the facts of the page's run."""
         result = self.report.results.get(f"{self.settings.docs}/{page.file.src_uri}")
         context["driftproof"] = facts(result, self.report) if result else None
-
-    def _found(self, code: str, page: Page, block: Block, text: str, hint: str) -> None:
-        self.warnings.problems.append(Problem(code, page.path, block.line, text, hint))
 
     @event_priority(-100)
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
@@ -309,12 +292,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
 
     def _in_browser(self, page: Page) -> tuple[frozenset[int], str]:
         """Return the numbers of the blocks that run in a browser, and what runs them there."""
-
-        def find(page: Page) -> tuple[frozenset[int], str]:
-            runs = browser.whole(page, self.settings)
-            return runs, browser.as_json(page, self.settings) if runs else ""
-
-        return self.kept.of(page, "browser", find)
+        return self.kept.of(page, "browser", partial(browser.program, config=self.settings))
 
     def _parsed(self, path: str, markdown: str) -> Page | None:
         """Return the page at `path`; a served one may have been saved since the build began."""

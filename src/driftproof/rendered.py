@@ -11,42 +11,20 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from driftproof.generator import about, branch, changes_templates, configured, is_pure
 from driftproof.kept import Kept, key, settled, tool
 from driftproof.observe import digest_once
 from driftproof.reads import Reads, modules, noted, of_projects
+from driftproof.telling import tell, telling
 from driftproof.warned import logged
 
-_TOLD = (
-    ("autorefs", "register_anchor"),
-    ("mkdocstrings", "handlers.get_handler"),
-    ("mkdocstrings", "handlers.inventory.register"),
-)
-"""What rendering a page tells other plugins: their methods."""
-_THE_PAGE = "\0page"
-"""Stands for the page among what it tells."""
-_STATELESS = ("AutorefsExtension", "MkdocstringsExtension")
-"""Markdown extensions given as objects, of which nothing counts but their plugin's settings."""
-_PURE = ("driftproof.", "markdown_exec.", "material.plugins.search.", "mkdocs.", "mkdocs_autorefs.",
-         "mkdocstrings.")  # fmt: skip
-"""Packages whose plugins make the same of the same files."""
-_OBJECTS = ("config_file_path", "docs_dir", "exclude_docs", "draft_docs", "hooks", "not_in_nav",
-            "markdown_extensions", "plugins", "site_dir", "theme", "watch")  # fmt: skip
-"""Settings that hold objects or paths of this machine; what counts of them is said otherwise."""
-_PATTERNS = ("exclude_docs", "draft_docs", "not_in_nav")
-"""Settings that hold patterns of pages."""
 _CONTEXT = ("build_date_utc", "config", "nav", "page", "pages")
 """What every template is given, and what counts of it is said otherwise."""
-_OF_PAGES = ("_title_from_render", "abs_url", "active", "canonical_url", "children", "content",
-             "edit_url", "file", "is_homepage", "is_page", "links_to_anchors", "markdown", "meta",
-             "next_page", "parent", "present_anchor_ids", "previous_page", "render", "title",
-             "toc", "update_date")  # fmt: skip
-"""What a page always has; anything else was given to it by a plugin."""
 _REFERENCE = re.compile(r"^ *::: ", re.MULTILINE)
 _LAYS_OUT_CODE = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files that decide how the code of signatures is laid out."""
@@ -116,12 +94,10 @@ class Rendering:
             page.links_to_anchors = {
                 files.get_file_from_path(to): links for to, links in made["links"].items()
             }
-            for plugin, path, arguments, options in made["told"]:
-                owner, method = self._method(plugin, path)
-                arguments = [page if value == _THE_PAGE else value for value in arguments]
-                getattr(owner, method)(*arguments, **options)
+            tell(self.site.plugins, page, made["told"])
             return
-        with noted() as read, logged(logging.INFO) as messages, self._telling(page) as told:
+        plugins = self.site.plugins
+        with noted() as read, logged(logging.INFO) as messages, telling(plugins, page) as told:
             convert(self.site, files)
         files = self._files(read, page.markdown, told)
         if not self.key or not name or messages or read.elsewhere or None in told:
@@ -154,9 +130,9 @@ class Rendering:
         with suppress(TypeError):
             others = {n: value for n, value in context.items() if n not in _CONTEXT}
             own = page and (page.content, page.markdown, [_token(item) for item in page.toc])
-            about = page and _about(page)
+            shown = page and about(page)
             day, extra = context["build_date_utc"].date(), self.site.extra
-            name = key(self._layout, template, others, day, extra, about, own)
+            name = key(self._layout, template, others, day, extra, shown, own)
         source = page.file.src_uri if page else template
         html = self.kept.load(source, "html", name) if self._layout and name else None
         if html is None:
@@ -201,7 +177,7 @@ class Rendering:
         self._templates = files
         with suppress(TypeError):
             templates = [(str(file.relative_to(folder)), digest_once(file)) for file in files]
-            return key(self.key, templates, [_about(file.page) for file in pages], _branch(nav))
+            return key(self.key, templates, [about(file.page) for file in pages], branch(nav))
         return ""
 
     def _files(self, read: Reads, markdown: str, told: list[Any]) -> list[Path]:
@@ -230,95 +206,9 @@ class Rendering:
         """Return the names of files as seen from the project's root."""
         return [os.path.relpath(file, self.kept.root) for file in files]
 
-    @contextmanager
-    def _telling(self, page: Any) -> Generator[list[Any]]:
-        """Note what a page tells other plugins; None stands for what cannot be said again."""
-        told: list[Any] = []
-        replaced = []
-
-        def noting(plugin: str, path: str, method: Callable[..., Any]) -> Callable[..., Any]:
-            def note(*arguments: Any, **options: Any) -> Any:
-                kept = [_THE_PAGE if value is page else value for value in arguments]
-                call = (plugin, path, kept, options)
-                try:
-                    key(call)
-                except TypeError:
-                    call = None
-                if call not in told:
-                    told.append(call)
-                return method(*arguments, **options)
-
-            return note
-
-        for plugin, path in _TOLD:
-            owner, method = self._method(plugin, path)
-            if owner is not None:
-                replaced.append((owner, method))
-                setattr(owner, method, noting(plugin, path, getattr(owner, method)))
-        try:
-            yield told
-        finally:
-            for owner, method in replaced:
-                delattr(owner, method)
-
-    def _method(self, plugin: str, path: str) -> tuple[Any, str]:
-        """Return the object to which pages tell something, None where it is not there."""
-        *owners, method = path.split(".")
-        owner = self.site.plugins.get(plugin)
-        try:
-            for name in owners if owner else ():
-                owner = getattr(owner, name)
-        except RuntimeError:  # the plugin is switched off
-            return None, method
-        return owner, method
-
-
-def configured(site: Any) -> Any:
-    """Return all settings of a site that decide what its pages hold."""
-    extensions = [
-        type(each).__name__ if type(each).__name__ in _STATELESS else each
-        for each in site.markdown_extensions
-    ]
-    plugins = {
-        name: (type(each).__module__, dict(each.config))
-        for name, each in site.plugins.items()
-        if not isinstance(each, ModuleType)
-    }
-    hooks = [digest_once(Path(str(each.__file__))) for each in site.hooks.values()]
-    theme = {**dict(site.theme), "locale": str(site.theme.locale), "name": site.theme.name}
-    others = {name: value for name, value in site.items() if name not in _OBJECTS}
-    patterns = [
-        [(each.include, each.regex and each.regex.pattern) for each in site[name].patterns]
-        for name in _PATTERNS
-        if site[name]
-    ]
-    return others, extensions, [*plugins.items()], hooks, theme, patterns
-
-
-def is_pure(plugin: Any) -> bool:
-    """Whether a plugin makes the same of the same files; a hook of the project's has to."""
-    return isinstance(plugin, ModuleType) or f"{type(plugin).__module__}.".startswith(_PURE)
-
-
-def changes_templates(site: Any) -> bool:
-    """Whether a plugin or hook of which nothing is known can change what templates are given."""
-    modules = (getattr(method, "__module__", "") for method in site.plugins.events["env"])
-    return not all(f"{name}.".startswith(_PURE) for name in modules)
-
 
 def _is_prose(name: str) -> bool:
     return name.endswith((".md", ".txt")) and os.path.isfile(name)
-
-
-def _about(page: Any) -> Any:
-    """Return what a template can show of a page that is not its own."""
-    given = {name: value for name, value in vars(page).items() if name not in _OF_PAGES}
-    place = page.file.src_uri, page.url, page.edit_url, page.canonical_url
-    return place, page.title, page.meta, given
-
-
-def _branch(items: Iterable[Any]) -> list[Any]:
-    return [(item.title, getattr(item, "url", ""), _branch(item.children or ())) for item in items]
 
 
 def _token(item: Any) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from driftproof import machine
+from driftproof.generator import configured, is_pure
 from driftproof.kept import key, tool, write_aside
 from driftproof.reads import Reads, modules, of_projects
-from driftproof.rendered import configured, is_pure
 
 _VARIABLES = ("_", "OLDPWD", "SHLVL")
 """What a shell sets anew for each command."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from driftproof.browser import Step, as_json, modules, steps, whole
+from driftproof.browser import Step, modules, program, steps
 from driftproof.config import Config
 from driftproof.grammar import parse_text
 
@@ -68,8 +68,9 @@ def test_a_page_and_its_modules_go_to_the_browser_as_data(tmp_path):
     config = Config(tmp_path, browser=MODULES)
     assert {"book/__init__.py": "", "book/formulas.py": "x = 1\n"} == json.loads(modules(config))
     page = parse_text(config, "docs/a.md", ["```python", "print(1)", "```", "", *OUTPUT])
-    assert frozenset({1}) == whole(page, config)
-    assert frozenset() == whole(page, Config(tmp_path))
+    runs, script = program(page, config)
+    assert frozenset({1}) == runs
+    assert (frozenset(), "") == program(page, Config(tmp_path))
     assert [
         {
             "id": "block-1",
@@ -80,4 +81,4 @@ def test_a_page_and_its_modules_go_to_the_browser_as_data(tmp_path):
             "rtol": 0.1,
             "atol": 0.0,
         }
-    ] == json.loads(as_json(page, config))
+    ] == json.loads(script)
