@@ -19,6 +19,13 @@ from driftproof.kept import tool, write_aside
 LayOut = Callable[[str, dict[str, Any], Callable[[dict[str, Any]], str]], str]
 
 
+def folder() -> Path:
+    """Return the folder of compiled templates, which is this user's alone."""
+    with suppress(RuntimeError, OSError):
+        return Path(_Compiled().directory)
+    return Path(os.devnull)  # there is no safe place for one
+
+
 class _Loader(jinja2.FileSystemLoader):
     """Lists what a theme can publish: hidden folders hold thousands of icons that it does not."""
 

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driftproof import machine
+from driftproof import machine, templates
 from driftproof.generator import configured, is_pure
 from driftproof.kept import key, tool, write_aside
 from driftproof.reads import Reads, modules, of_projects
@@ -94,7 +94,9 @@ class Built:
         """
         if not self._key or self._read.elsewhere or self._warnings:
             return
-        read = of_projects(self._read.files, self._made) | {str(self.root / name) for name in files}
+        read = of_projects(self._read.files, [*self._made, templates.folder()])
+        read |= {str(self.root / name) for name in files}
+        read -= {str(place) for made in self._made for place in Path(made).parents}  # both are new
         state = _states(sorted(read - self._before.keys()), is_deep=False)
         newest = max(max(times) for *times, _ in [*self._before.values(), *state.values()])
         if self._input() != self._before or newest > self._began - _TOO_NEW:

@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,27 @@ def test_a_book_that_holds_is_published_and_counted(built):
 
 def test_a_block_runs_once_and_not_at_all_from_the_cache(built):
     assert "ran " == built[2].read_text()
+
+
+def test_the_second_build_of_a_new_book_says_that_nothing_has_changed(new_project, new_outside):
+    book = new_project()
+    book.add_site()
+    book.write("docs/index.md", good(new_outside() / "count"))
+    time.sleep(0.1)  # what has only just been written could change once more, unseen
+    said = ["nothing has changed" in build(book).stdout for _ in range(2)]
+    assert [False, True] == said
+
+
+def test_what_pages_preload_is_imported_only_where_a_block_runs(new_project, new_outside):
+    book = new_project()
+    book.add_site()
+    book.configure(preload=["this"])  # it prints a poem when it is imported
+    book.write("docs/index.md", good(new_outside() / "count"))
+    poems = []
+    for change in ("", "A sentence.\n", "```python\nx = 1\n```\n"):
+        book.write("docs/index.md", f"{book.read('docs/index.md')}\n{change}")
+        poems.append("Beautiful is better" in build(book).stdout)
+    assert [True, False, True] == poems
 
 
 def test_no_page_holds_a_local_path(built):
