@@ -70,6 +70,7 @@ def check(
                 config, page, asked, device, recalls=recalls, runs=False, going=going
             )
             if results[path].run is None and not recall_only:
+                recalls &= executor is not None  # elsewhere a run of it may be kept
                 pending[path] = pool.submit(
                     run_page, config, page, asked, device, recalls=recalls, runs=True, going=going
                 )

@@ -6,7 +6,6 @@ and content. There a page runs as it would here: in a confined process of its ow
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import logging
 import multiprocessing
@@ -25,7 +24,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from driftproof import cache, machine
+from driftproof import cache, kept, machine
 from driftproof.config import Config
 from driftproof.page import Page
 from driftproof.parcel import packed, unpacked
@@ -145,15 +144,9 @@ def _see_code(worker: str, there: object, here: str) -> None:
         raise DriftproofError("workers", message, "install the same there, and start it again")
 
 
-@functools.cache
 def code() -> str:
-    """Return a short hash of driftproof's own modules, as they are installed here."""
-    package = Path(__file__).parent
-    modules = sorted(package.rglob("*.py"))
-    content = b"".join(
-        path.relative_to(package).as_posix().encode() + path.read_bytes() for path in modules
-    )
-    return hashlib.sha256(content).hexdigest()[:8]
+    """Return a short hash of driftproof, as it is installed here."""
+    return kept.code()[:8]
 
 
 class _Elsewhere(Executor):

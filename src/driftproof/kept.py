@@ -151,11 +151,16 @@ def _changed(path: Path) -> int:
 @functools.cache
 def tool() -> str:
     """Return a hash of what makes pages: Python, the installed distributions, this package."""
+    return key(sys.version, sorted(machine.installed().items()), code())
+
+
+@functools.cache
+def code() -> str:
+    """Return a hash of this package as it is installed here: its modules and their assets."""
     here = Path(__file__).parent
-    own = [file.read_bytes() for file in sorted(here.rglob("*.py"))]
-    own += [file.read_bytes() for file in sorted((here / "assets").iterdir()) if file.is_file()]
-    installed = sorted(machine.installed().items())
-    return hashlib.sha256(b"\0".join([key(sys.version, installed).encode(), *own])).hexdigest()
+    files = sorted([*here.rglob("*.py"), *(f for f in (here / "assets").iterdir() if f.is_file())])
+    own = [file.relative_to(here).as_posix().encode() + file.read_bytes() for file in files]
+    return hashlib.sha256(b"\0".join(own)).hexdigest()
 
 
 def write_aside(path: Path, content: bytes) -> None:

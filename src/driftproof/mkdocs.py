@@ -35,11 +35,12 @@ from driftproof.rendered import Rendering, changes_templates, is_pure
 from driftproof.results import Report
 from driftproof.serve import middleware, with_script
 from driftproof.unchanged import Built
-from driftproof.verification import Verification
 from driftproof.warned import Warnings, logged
 
 if TYPE_CHECKING:
     from mkdocs.livereload import LiveReloadServer
+
+    from driftproof.verification import Verification
 
 log = get_plugin_logger("driftproof")
 
@@ -55,6 +56,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.serving = self.may_skip = self.is_dirty = False
         self.verification: Verification | None = None
         self.pages_by_url: dict[str, str] = {}
+        self.programs: dict[str, str] = {}
         self.warnings = Warnings()
         self.undo = ExitStack()
         self.noting = ExitStack()
@@ -110,6 +112,8 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
                 raise SystemExit(0)
             self.built.begin()
         else:
+            from driftproof.verification import Verification  # builds that publish need none
+
             self.verification = self.verification or Verification(log)
             self.verification.look(self.settings)
         self.warnings.start()
@@ -155,7 +159,10 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         """Tell the extension which page comes next."""
         path = f"{self.settings.docs}/{page.file.src_uri}"
         parsed = self._parsed(path, markdown)
-        runs = self._in_browser(parsed)[0] if parsed else frozenset()
+        runs, self.programs[path] = frozenset(), ""
+        if parsed:
+            find = partial(browser.program, config=self.settings)
+            runs, self.programs[path] = self.kept.of(parsed, "browser", find)
         view = render.showing = render.View(parsed, self.report, markdown, runs) if parsed else None
         convert = partial(self._convert, page.render, view, path) if view else page.render
         page.render = lambda config, files: self.rendering.render(
@@ -207,9 +214,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         if source is not None:
             target = os.path.join(config.site_dir, page.file.src_uri)
             self.output.write(Path(source).read_bytes(), target)
-        parsed = self.pages.get(f"{self.settings.docs}/{page.file.src_uri}")
-        runs, blocks = self._in_browser(parsed) if parsed else (frozenset(), "")
-        if runs:
+        if blocks := self.programs.get(f"{self.settings.docs}/{page.file.src_uri}"):
             target = Path(config.site_dir, page.file.dest_uri).with_name("blocks.json")
             self.output.write(blocks.encode(), str(target))
         return with_script(output) if self.serving else output
@@ -289,10 +294,6 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         convert(config, files)
         if self.rendering.key and view.used != known:
             self.kept.store(path, "code", self.rendering.key, view.used)
-
-    def _in_browser(self, page: Page) -> tuple[frozenset[int], str]:
-        """Return the numbers of the blocks that run in a browser, and what runs them there."""
-        return self.kept.of(page, "browser", partial(browser.program, config=self.settings))
 
     def _parsed(self, path: str, markdown: str) -> Page | None:
         """Return the page at `path`; a served one may have been saved since the build began."""

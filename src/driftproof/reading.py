@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from functools import partial
 
@@ -31,7 +30,8 @@ def read_page(config: Config, path: str) -> Page:
         content = (config.root / path).read_bytes()
     except OSError:
         return parse_page(config, path)
-    name = key(tool(), settings(config), path, content)
+    settings = {name: value for name, value in vars(config).items() if name not in _FREE}
+    name = key(tool(), settings, path, content)
     page = kept(config).load(path, "parsed", name)
     if page is None:
         with noted() as found:
@@ -62,8 +62,3 @@ def _faults(config: Config, page: Page) -> list[Problem]:
 def recall_formulas(config: Config, path: str) -> None:
     """Know the formulas that a page had before, which it most likely has still."""
     converted.update(kept(config).load(path, "formulas", tool()) or {})
-
-
-def settings(config: Config) -> dict[str, object]:
-    """Return the settings on which what is made of pages depends."""
-    return {n: v for n, v in dataclasses.asdict(config).items() if n not in _FREE}

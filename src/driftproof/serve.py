@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from driftproof.verification import Verification
+if TYPE_CHECKING:
+    from driftproof.verification import Verification
 
 SCRIPT = "driftproof-serve.js"
 STATUS = "driftproof-status.json"

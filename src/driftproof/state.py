@@ -77,9 +77,12 @@ class State:
         return cache.chain(runner.steps_here(self.pages[path], ""))[-1]
 
 
-def signatures(config: Config) -> Signatures:
-    """Return the files that make up pages, with what changes when they do."""
-    folders = (config.docs, config.snippets, "pyproject.toml")
+def signatures(config: Config, *others: str) -> Signatures:
+    """Return the files that make up pages, and those of other folders, with what changes in them.
+
+    Folders are named from the root.
+    """
+    folders = (config.docs, config.snippets, "pyproject.toml", *others)
     return {name: found for folder in folders for name, found in _walk(config.root, folder)}
 
 
@@ -139,7 +142,8 @@ def _walk(root: Path, name: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
     path = root / name
     if path.is_dir():
         for entry in os.scandir(path):
-            yield from _walk(root, f"{name}/{entry.name}")
+            if entry.name != "__pycache__":
+                yield from _walk(root, f"{name}/{entry.name}")
     elif signature := _signature(path):
         yield name, signature
 

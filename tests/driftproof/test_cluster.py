@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distributed import Client
@@ -279,10 +280,7 @@ def test_a_worker_with_another_driftproof_is_named_with_both(book, cluster, tmp_
 
 def test_a_worker_that_dies_gives_its_page_to_another(book, cluster):
     book.write("docs/slow.md", SLOW.format(1))
-    reports = []
-    thread = threading.Thread(target=lambda: reports.append(check(book, cluster, "docs/slow.md")))
-    thread.start()
-    until(lambda: running(cluster))
+    thread, reports = begun(lambda: check(book, cluster, "docs/slow.md"), cluster)
     (address,) = running(cluster)
     worker = cluster.client.run(os.getpid, workers=[address])[address]
     pages = descendants(worker)
@@ -362,10 +360,7 @@ def test_what_a_worker_cannot_do_is_said_in_a_line(book, lonely):
 
 def test_a_page_that_outlives_no_worker_ends_the_check(book, lonely):
     book.write("docs/slow.md", SLOW.format(9))
-    said = []
-    thread = threading.Thread(target=lambda: said.append(failure(book, lonely, "docs/slow.md")))
-    thread.start()
-    until(lambda: running(lonely))
+    thread, said = begun(lambda: failure(book, lonely, "docs/slow.md"), lonely)
     (worker,) = lonely.client.run(os.getpid).values()
     os.kill(worker, signal.SIGKILL)
     thread.join(20)
@@ -450,6 +445,15 @@ def running(cluster) -> list[str]:
     """The workers that run a page now."""
     work = cluster.client.processing()
     return [w for w, keys in work.items() if any("docs/slow" in str(key) for key in keys)]
+
+
+def begun(call: Callable[[], Any], cluster: Cluster) -> tuple[threading.Thread, list[Any]]:
+    """Call in a thread, and wait until a worker runs the page; the list will have what it gives."""
+    given: list[Any] = []
+    thread = threading.Thread(target=lambda: given.append(call()))
+    thread.start()
+    until(lambda: running(cluster))
+    return thread, given
 
 
 def descendants(pid: int) -> list[int]:

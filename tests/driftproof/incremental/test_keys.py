@@ -39,20 +39,19 @@ def test_a_snippet(light):
     assert {"index.md"} == light.converted()
 
 
-@pytest.mark.parametrize("text", ["ascending", "descending"])
-def test_the_order_of_front_matter(light, text):
-    light.write("theme/main.html", "{% for name in page.meta %}{{ name }} {% endfor %}")
-    light.write("docs/third.md", "---\na: 1\nb: 2\n---\n\n# Third\n")
+@pytest.mark.parametrize(
+    ("shown", "before", "after"),
+    [
+        ("{% for name in page.meta %}{{ name }} {% endfor %}", "a: 1\nb: 2", "b: 2\na: 1"),
+        ("{{ page.meta.day is string }}", "day: 2026-01-02", "day: '2026-01-02'"),
+    ],
+    ids=["order", "kind of a value"],
+)
+def test_what_a_template_shows_of_front_matter(light, shown, before, after):
+    light.write("theme/main.html", shown)
+    light.write("docs/third.md", f"---\n{before}\n---\n\n# Third\n")
     assert 0 == light.build().code
-    light.write("docs/third.md", "---\nb: 2\na: 1\n---\n\n# Third\n")
-    light.agrees()
-
-
-def test_the_kind_of_a_value_in_front_matter(light):
-    light.write("theme/main.html", "{{ page.meta.day is string }}")
-    light.write("docs/third.md", "---\nday: 2026-01-02\n---\n\n# Third\n")
-    assert 0 == light.build().code
-    light.write("docs/third.md", "---\nday: '2026-01-02'\n---\n\n# Third\n")
+    light.write("docs/third.md", f"---\n{after}\n---\n\n# Third\n")
     light.agrees()
 
 

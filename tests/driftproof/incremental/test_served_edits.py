@@ -144,10 +144,15 @@ def processes(mark):
 
 @pytest.fixture
 def server(book):
-    served = Server(book)
-    yield served
-    if served.process.poll() is None:
-        served.stop(signal.SIGKILL)
+    yield from served(book)
+
+
+def served(book):
+    """Serve a book, and end that however the test ends."""
+    server = Server(book)
+    yield server
+    if server.process.poll() is None:
+        server.stop(signal.SIGKILL)
 
 
 @pytest.mark.parametrize("seed", [int(seed) for seed in os.environ.get("SEED", "1").split()])
@@ -183,10 +188,7 @@ def test_a_served_book_after_random_edits_is_that_from_nothing(
 
 @pytest.fixture
 def light_server(light):
-    served = Server(light)
-    yield served
-    if served.process.poll() is None:
-        served.stop(signal.SIGKILL)
+    yield from served(light)
 
 
 def test_each_way_to_change_the_files_is_one_build(light_server, differences):
