@@ -22,8 +22,6 @@ from driftproof.state import Signatures, State, Status, signatures, status_of
 
 Log = logging.Logger | logging.LoggerAdapter
 
-_PATIENCE = 5.0
-"""Seconds after which the end of what runs is not waited for any longer."""
 _WORTH = 0.2
 """CPU seconds from which a page that was recalled runs, so that its next edit need not wait."""
 
@@ -86,16 +84,7 @@ class Verification:
                 thread.start()
 
     def close(self) -> None:
-        """End the threads, every page that runs, and every copy of one.
-
-        It does not wait for ever: what is left then ends with this process, as after a kill.
-        """
-        ending = threading.Thread(target=self._end, daemon=True)
-        ending.start()
-        ending.join(_PATIENCE)
-        runner.stop()
-
-    def _end(self) -> None:
+        """End the threads, every page that runs, and every copy of one."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
 from watchdog import events, observers
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-_PATIENCE = 2.0
-"""Seconds after which the end of the watch is not waited for any longer."""
 _SETTLED = 0.05
 """Seconds without a change after which an edit is taken to be complete: some editors need three."""
 _CHANGES: list[type[events.FileSystemEvent]] = [
@@ -52,12 +49,6 @@ class _Observer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._observer, name)
-
-    def stop(self) -> None:
-        """End what watches; where that waits for itself, it ends with the process."""
-        ending = threading.Thread(target=self._observer.stop, daemon=True)
-        ending.start()
-        ending.join(_PATIENCE)
 
     def schedule(
         self, handler: events.FileSystemEventHandler, path: str, *, recursive: bool = False

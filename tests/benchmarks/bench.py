@@ -46,6 +46,8 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="write the page from the last run")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # A shell that starts this in the background has it ignored, and so would each server be.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is compiled once is kept, as usual
     if not options.render:
         found = {"stamp": stamp(), "records": _measured(options.sizes, options.repeats)}
