@@ -102,6 +102,8 @@ def read_bounds(page: Page) -> None:
     """Read the `<data>` elements in the prose of `page` into `page.bounds`."""
     text = without_code_spans("\n".join(page.prose))
     for line, content in enumerate(text.split("\n"), 1):
+        if "<data" not in content:
+            continue
         formulas = [formula.span() for formula in FORMULA.finditer(content)]
         for match in DATA.finditer(content):
             if any(start <= match.start() < end for start, end in formulas):

@@ -16,6 +16,7 @@ from driftproof.page import Block, Page
 from driftproof.problem import Problem
 
 _CITED = re.compile(r"\[\^[^\]]+\]|\[@[^\]]+\]|doi\.org|arxiv", re.IGNORECASE)
+_DIGIT = re.compile(r"[0-9]")
 _NOT_PROSE = (
     DATA,
     re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"),
@@ -40,21 +41,25 @@ def unbound_numbers(page: Page) -> list[Problem]:
     """Return a problem for each number in the page's prose that could go stale unnoticed."""
     if page.is_of_examples:
         return []
-    known = list(known_numbers(page))
     lines = [(page.path, i, text) for i, text in enumerate(page.prose, 1)]
     for fence in (fence for language, fence in page.fences if language == "math" and fence.live):
         body = enumerate((f"${text}$" for text in fence.body), fence.start + 2)
         lines += [(page.path, i, text) for i, text in body]
+    found = [
+        (path, line, text[number.start : number.end], number)
+        for path, line, text in lines + page.shared
+        for number in checked_numbers(text)
+    ]
+    known = list(known_numbers(page)) if found else []
     return [
         Problem(
             "unbound-number",
             path,
             line,
-            f"{text[number.start : number.end]} is neither bound, printed, in the code, nor cited",
+            f"{written} is neither bound, printed, in the code, nor cited",
             'write <data value="expression">…</data>, or print it, or cite its source on this line',
         )
-        for path, line, text in lines + page.shared
-        for number in checked_numbers(text)
+        for path, line, written, number in found
         if not is_known(number, known)
     ]
 
@@ -82,7 +87,8 @@ def formulas(page: Page) -> Iterator[tuple[str, int, str | None, bool]]:
             yield page.path, fence.start + 2, "\n".join(fence.body), True
     lines = [(page.path, i, text) for i, text in enumerate([*page.prose, ""], 1)] + page.shared
     for paragraph in _PARAGRAPH.finditer("\n".join(text for *_, text in lines)):
-        for match in FORMULA.finditer(without_code_spans(paragraph[0])):
+        text = paragraph[0]
+        for match in FORMULA.finditer(without_code_spans(text)) if "$" in text else ():
             index = paragraph.string.count("\n", 0, paragraph.start() + match.start())
             path, line, _ = lines[index]
             yield path, line, match["display"] or match["inline"], match["inline"] is None
@@ -129,7 +135,7 @@ def checked_numbers(text: str) -> list[Number]:
 
     Small integers, years and lines with a citation are left out; positions are those in `text`.
     """
-    if _CITED.search(text):
+    if not _DIGIT.search(text) or _CITED.search(text):
         return []
     text = FORMULA.sub(lambda m: m[0].replace("-", "\u2212"), text)  # there, no hyphen
     for pattern in _NOT_PROSE:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 _NAME = re.compile(r"^Name: (.+)$", re.MULTILINE)
-_FOLDER = re.compile(r"^\"?([^/,\"\n]+)/", re.MULTILINE)
-_FILE = re.compile(r"^([^/,\"\n]+),", re.MULTILINE)
+_TOP = re.compile(r"^(?:\"?([^/,\"\n]+)/(?:.*\n\"?\1/)*+|([^/,\"\n]+),)", re.MULTILINE)
+"""In a list of files, all lines in a row on one folder, or the line on a file in none."""
 _WIDEST = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("sve", "SVE"), ("asimd", "NEON"))
 
 
@@ -186,10 +186,10 @@ def _modules(info: Path) -> set[str]:
     with suppress(OSError):
         if declared := (info / "top_level.txt").read_text("utf-8").split():
             return set(declared)
-    record = (info / "RECORD").read_text("utf-8")
+    top = set(_TOP.findall((info / "RECORD").read_text("utf-8")))
     endings = sorted(all_suffixes(), key=len, reverse=True)
     alone = {
-        next((name.removesuffix(end) for end in endings if name.endswith(end)), "")
-        for name in _FILE.findall(record)
+        next((file.removesuffix(end) for end in endings if file.endswith(end)), "")
+        for _, file in top
     }
-    return {*_FOLDER.findall(record), *alone}
+    return {folder for folder, _ in top} | alone

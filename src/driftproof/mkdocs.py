@@ -201,7 +201,7 @@ class DriftproofPlugin(BasePlugin[_NoOptions]):
         self.problems = problems
         if changes_templates(config):
             env.bytecode_cache = None  # constants have gone through filters when they are compiled
-        templates.laid_out_by(env, self.rendering.lay_out)
+        templates.laid_out_by(env, self.rendering.lay_out, self.rendering.part)
         for plugin in config.plugins.values():
             if is_pure(plugin) and (index := getattr(plugin, "search_index", None)):
                 entries = index.entries if hasattr(index, "entries") else index._entries

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import sys
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +74,41 @@ def _real_folder(path: str) -> str:
     return os.path.realpath(path)
 
 
+@dataclass(frozen=True)
+class Imported:
+    """What a process has imported.
+
+    Attributes:
+        names: All modules.
+        last: The one that came last.
+        files: Their files, but for those of installed packages.
+        roots: The top-level ones that are not of the standard library.
+    """
+
+    names: frozenset[str] = frozenset()
+    last: str = ""
+    files: tuple[str, ...] = ()
+    roots: frozenset[str] = frozenset()
+
+
+imported = Imported()
+"""What all pages share with the fork server: to look at it copies the memory in which it lies."""
+
+
+def remember_imports() -> None:
+    """Note what this process has imported, for the pages that are forked from it."""
+    global imported
+    names = [*sys.modules]
+    files = (getattr(sys.modules[name], "__file__", None) for name in names)
+    paths = [real(file) for file in files if file]
+    own = tuple(path for path in paths if not path.startswith(sys.prefix + os.sep))
+    imported = Imported(frozenset(names), names[-1], own, _roots(names))
+
+
+def _roots(names: Iterable[str]) -> frozenset[str]:
+    return frozenset({name.partition(".")[0] for name in names} - sys.stdlib_module_names)
+
+
 class _Environment(os._Environ):
     """`os.environ` that remembers which variables the project's own code asked for."""
 
@@ -98,6 +136,8 @@ class Observer:
         self._digests: dict[str, str] = {}
         self._unsaid: list[str] = []
         self._modules: set[str] = set()
+        self._roots: set[str] = set()
+        self._unsaid_roots: set[str] = set()
         self._said: set[str] = set()
         self._reading = False
 
@@ -106,6 +146,9 @@ class Observer:
         _Environment.observer = self
         os.environ.__class__ = _Environment
         sys.addaudithook(self._on_event)
+        self._unsaid_roots |= imported.roots
+        for file in imported.files:
+            self._note(file)
 
     def is_own(self, filename: str) -> bool:
         """Whether code from `filename` is the page's or the project's, not a library's."""
@@ -117,18 +160,19 @@ class Observer:
         Files, and folders that were listed, have their SHA-256 as it was then; their paths are
         relative to the root. Modules are the top-level ones that are not of the standard library.
         """
-        names = set(sys.modules) - self._modules
+        names = _imported_since() - self._modules
         for name in names:
             if file := getattr(sys.modules.get(name), "__file__", None):
                 self._note(real(file))
         files = {os.path.relpath(path, self.root): self._digests[path] for path in self._unsaid}
-        roots = {name.partition(".")[0] for name in self._modules}
-        modules = {name.partition(".")[0] for name in names} - roots - sys.stdlib_module_names
+        roots = (self._unsaid_roots | _roots(names)) - self._roots
         variables = self.variables - self._said
         self._unsaid.clear()
+        self._unsaid_roots.clear()
         self._modules |= names
+        self._roots |= roots
         self._said |= variables
-        return dict(sorted(files.items())), sorted(modules), sorted(variables)
+        return dict(sorted(files.items())), sorted(roots), sorted(variables)
 
     def _inside(self, path: str) -> bool:
         return (
@@ -174,6 +218,15 @@ class Observer:
             self._unsaid.append(path)
         finally:
             self._reading = False
+
+
+def _imported_since() -> set[str]:
+    """Return the modules that this process has imported since it was forked, and looks at few."""
+    extra = len(sys.modules) - len(imported.names)
+    latest = list(itertools.islice(reversed(sys.modules), max(extra, 0) + 1))
+    if latest.pop() == imported.last:
+        return set(latest)
+    return sys.modules.keys() - imported.names  # one of those before was taken away
 
 
 def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:

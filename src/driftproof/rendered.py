@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from driftproof import navigation
 from driftproof.generator import about, branch, changes_templates, configured, is_pure
 from driftproof.kept import Kept, key, settled, tool
 from driftproof.observe import digest_once
@@ -142,6 +143,13 @@ class Rendering:
                 self.kept.store(source, "html", name, html)
         return html
 
+    def part(self, template: Any) -> None:
+        """Have the theme's template of the navigation draw a branch once for many pages."""
+        if template.name != navigation.TEMPLATE or not self._layout:
+            return
+        if Path(template.filename) not in self._templates:
+            self._branches.draw_once(template)
+
     def index(self, entries: list[Any], page: Any, add: Callable[[Any], None]) -> None:
         """Add the entries of a page to those of the search.
 
@@ -174,7 +182,7 @@ class Rendering:
         texts = (_OWN.sub("", file.read_text("utf-8", "replace")) for file in files)
         if any(map(_BEYOND.search, texts)):
             return ""
-        self._templates = files
+        self._templates, self._branches = files, navigation.Branches(nav)
         with suppress(TypeError):
             templates = [(str(file.relative_to(folder)), digest_once(file)) for file in files]
             return key(self.key, templates, [about(file.page) for file in pages], branch(nav))

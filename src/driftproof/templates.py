@@ -76,13 +76,17 @@ def compiled_once(env: jinja2.Environment) -> jinja2.Environment:
     return env
 
 
-def laid_out_by(env: jinja2.Environment, lay_out: LayOut) -> None:
-    """Have the templates that `env` hands out, other than parts of them, rendered by `lay_out`."""
+def laid_out_by(
+    env: jinja2.Environment, lay_out: LayOut, part: Callable[[jinja2.Template], None]
+) -> None:
+    """Have the templates that `env` hands out rendered by `lay_out`; parts of them go to `part`."""
     load = env.get_template
 
     def get_template(name: str, *within: Any, **others: Any) -> Any:
         if within or others:  # it is a part of another
-            return load(name, *within, **others)
+            found = load(name, *within, **others)
+            part(found)
+            return found
         assert env.loader is not None
         env.loader.get_source(env, name)  # it is missed here, not when it is rendered
         return _Template(name, lambda: load(name), lay_out)

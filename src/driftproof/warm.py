@@ -4,7 +4,7 @@ import gc
 import sys
 
 from driftproof import figures
-from driftproof.observe import real
+from driftproof.observe import remember_imports
 
 if "matplotlib.figure" in sys.modules:  # the first picture reads fonts and builds parsers
     figure = sys.modules["matplotlib.figure"].Figure()
@@ -14,8 +14,6 @@ if "matplotlib.figure" in sys.modules:  # the first picture reads fonts and buil
     figures.figure(figure, alt="a line", caption="a line", data={"x": [1, 10]})
     figures.drawn.clear()
     del figure, axes
-for module in list(sys.modules.values()):
-    if file := getattr(module, "__file__", None):
-        real(file)
+remember_imports()
 gc.enable()
 gc.freeze()  # or the first collection in each page copies the memory that pages share
