@@ -27,8 +27,12 @@ BUNDLE = "bundle.*.min.js"
 _VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 # Figures only: icons write their numbers without blanks between them.
 _SVG = re.compile(r"<svg role=\"img\".*?</svg>", re.DOTALL)
-# Names, operators, punctuation and blanks have the colour of the text around them.
-_PLAIN_TOKEN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>|<span></span>')
+# Coloured code: most kinds of tokens share a colour. Names, operators, punctuation, blanks and the
+# letter before a string have that of the text around them.
+_PLAIN_TOKEN = re.compile(r'<span class="(?:fm|kc|n|o|ow|p|sa|w)">([^<]*)</span>|<span></span>')
+_TOKEN = re.compile(r'<span class="(\w+)">(?=[^<]*</span>)')
+_COLOUR = {"bp": "k", "kn": "k", "mf": "mi", "nb": "k", "nn": "nf", "s1": "s2", "si": "s2"}
+_SAME_TOKENS = re.compile(r'(<span class="\w+">)([^<]*)</span>\1')
 _POLICY = re.compile(r"(http-equiv=\"Content-Security-Policy\"[^>]*script-src )[^;\">]*")
 _GEOMETRY = re.compile(r'(?<= )(?:d|x|y|[xy][12]|width|height|transform|points)="[^"]*"')
 _GROUP = re.compile(r"</?g\b[^>]*>")
@@ -146,8 +150,17 @@ def slim_page(html: str) -> str:
     html = _SVG.sub(lambda svg: _slim_picture(svg[0]), html)
     parts = _VERBATIM.split(html)  # text, verbatim, its tag, text, …
     text = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[0::3]]
-    verbatim = [_PLAIN_TOKEN.sub(r"\1", part) for part in parts[1::3]]
+    verbatim = map(_slim_code, parts[1::3])
     return "".join(a + b for a, b in zip(text, [*verbatim, ""], strict=True))
+
+
+def _slim_code(html: str) -> str:
+    """Return code with one element for neighbours of one colour, and none for that of the text."""
+    html = _PLAIN_TOKEN.sub(r"\1", html)
+    html = _TOKEN.sub(lambda m: f'<span class="{_COLOUR.get(m[1], m[1])}">', html)
+    while (merged := _SAME_TOKENS.sub(r"\1\2", html)) != html:
+        html = merged
+    return html
 
 
 def _strict(html: str) -> str:

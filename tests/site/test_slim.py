@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from driftproof.kept import Kept
 
-SCRIPT = Path(__file__).parents[2] / "snippets" / "slim.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "snippets" / "slim.py"
 spec = importlib.util.spec_from_file_location("slim", SCRIPT)
 assert spec
 assert spec.loader
@@ -82,6 +85,30 @@ def test_names_and_operators_in_code_need_no_element() -> None:
     code = '<span class="k">def</span><span class="w"> </span><span class="n">f</span>'
     html = f"<pre><span></span>{code}</pre>"
     assert '<pre><span class="k">def</span> f</pre>' == slim.slim_page(html)
+
+
+def test_neighbours_of_one_colour_become_one_element() -> None:
+    string = '<span class="sa">f</span><span class="s2">"</span><span class="si">{</span>'
+    html = f'<pre>{string}<span class="n">x</span> <span class="mf">1.5</span></pre>'
+    expected = '<pre>f<span class="s2">"{</span>x <span class="mi">1.5</span></pre>'
+    assert expected == slim.slim_page(html)
+
+
+def test_tokens_become_others_of_the_same_colour() -> None:
+    theme = Path(str(files("material") / "templates/assets/stylesheets"))
+    theirs = next(theme.glob("main.*.min.css")).read_text("utf-8")
+    rules = re.findall(r"([^{}]*)\{color:var\(--md-code-hl-(\w+)-color\)\}", theirs)
+    kinds = {token: kind for tokens, kind in rules for token in tokens.split(",")}
+    book = (ROOT / "docs/assets/stylesheets/book.css").read_text("utf-8")
+    colours = dict(re.findall(r"--md-code-(?:hl-)?(\w+)-color: ([^;]*);", book))
+
+    def colour(token: str) -> str:
+        return colours[kinds.get(f".highlight .{token}", "fg")]
+
+    for token, other in slim._COLOUR.items():
+        assert colour(token) == colour(other)
+    plain = slim._PLAIN_TOKEN.pattern.partition("(?:")[2].partition(")")[0].split("|")
+    assert {colours["fg"]} == set(map(colour, plain))
 
 
 def test_a_picture_loses_idle_groups_and_digits_but_no_text() -> None:
