@@ -63,8 +63,7 @@ class Branches:
 
     def _where(self, address: str) -> str:
         """Return what is common to the pages from which links look as they do from this address."""
-        folder, _, name = address.rpartition("/")
-        place = _place(folder if "." in name else address)
+        place = _place(address.rpartition("/")[0])
         if place in self._seen_from_within:
             return place
         return f"{place.rpartition('/')[0]}/*"
