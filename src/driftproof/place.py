@@ -8,23 +8,77 @@ import os
 import sys
 import tempfile
 import types
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from importlib.machinery import FileFinder, SourceFileLoader
+from itertools import accumulate
 from typing import Any
 
 _IONBF = 2
 
 
-def furnish(folder: str, root: str, links: Iterable[str]) -> None:
-    """Make a page's folders: one to work in, with links to the project, one for temporary files."""
-    work = os.path.join(folder, "page")
-    os.mkdir(work)
-    os.mkdir(os.path.join(folder, "temporary"))
+@contextmanager
+def lent(root: str, names: Iterable[str]) -> Generator[str]:
+    """Lend a folder to a page, with links to these folders of the project.
+
+    One that its page leaves as it was serves others: to make and remove thousands takes seconds.
+    """
+    links = tuple(name for name in names if os.path.isdir(os.path.join(root, name)))
+    idle, lease = _idle[root, links], None
+    while lease is None:
+        try:
+            lease = idle.pop()
+        except IndexError:
+            lease = _Lease(root, links)
+        if not lease.is_as_it_was():
+            lease = lease.made.cleanup()
+    try:
+        yield lease.made.name
+    finally:
+        if lease.is_as_it_was():
+            idle.append(lease)
+        else:
+            lease.made.cleanup()
+
+
+class _Lease:
+    """A folder that can be lent, and what it was like when it was made."""
+
+    def __init__(self, root: str, links: Iterable[str]) -> None:
+        self.made = tempfile.TemporaryDirectory(prefix="driftproof-", ignore_cleanup_errors=True)
+        self._paths = [self.made.name, *furnish(self.made.name, root, links)]
+        self._state = self._look()
+
+    def is_as_it_was(self) -> bool:
+        """Whether nothing was made, changed or removed in it, not even for a moment."""
+        return self._look() == self._state
+
+    def _look(self) -> list[tuple[int, int]]:
+        """Return what changes when a link does, and a folder or something in it."""
+        states = [os.lstat(path) for path in self._paths if os.path.lexists(path)]
+        return [(state.st_ino, state.st_ctime_ns) for state in states]
+
+
+_idle: defaultdict[tuple[str, tuple[str, ...]], list[_Lease]] = defaultdict(list)
+
+
+def furnish(folder: str, root: str, links: Iterable[str]) -> list[str]:
+    """Make a page's folders: one to work in, with links to the project, one for temporary files.
+
+    Returns:
+        The paths of all that was made.
+    """
+    made = [os.path.join(folder, "page"), os.path.join(folder, "temporary")]
+    for path in made:
+        os.mkdir(path)
     for name in links:
-        link = os.path.join(work, name)
+        *above, link = list(accumulate([made[0], *name.split("/")], os.path.join))[1:]
         if os.path.isdir(os.path.join(root, name)) and not os.path.lexists(link):
             os.makedirs(os.path.dirname(link), exist_ok=True)
             os.symlink(os.path.join(root, name), link)
+            made += [*above, link]
+    return made
 
 
 def enter(folder: str, root: str, source: str) -> None:

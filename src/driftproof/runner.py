@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from driftproof import family
 from driftproof.config import Config
 from driftproof.confine import visible
 from driftproof.page import Block, Page
-from driftproof.place import furnish
+from driftproof.place import lent
 from driftproof.reader import Keep, Reader
 from driftproof.runs import Run
 from driftproof.worker import Job, Step, run_page
@@ -67,8 +66,7 @@ def steps_of(blocks: list[Block]) -> tuple[Step, ...]:
 
 def run(config: Config, page: Page, expressions: list[str], device: str = "") -> Run:
     """Run a page's blocks in order, then evaluate `expressions`."""
-    with tempfile.TemporaryDirectory(prefix="driftproof-") as folder:
-        furnish(folder, str(config.root), (config.docs, config.snippets, config.source))
+    with lent(str(config.root), (config.docs, config.snippets, config.source)) as folder:
         return run_in(folder, config, page, expressions, device)
 
 

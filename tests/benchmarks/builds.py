@@ -59,7 +59,8 @@ class Shelf:
         (template / "mkdocs.yml").write_text(DRIFTPROOF.settings(spec))
         record(template)
         self.edits = {edit.name: edit for edit in edits.prepare(template, spec, names)}
-        shutil.rmtree(template / ".driftproof")
+        self.removed = 0
+        self.put_aside(template / ".driftproof")
         for form in self.forms:
             form.copy(template, self.folder(form), spec)
         pages = (template / "docs").rglob("*.md")
@@ -73,7 +74,13 @@ class Shelf:
     def forget(self, form: Form) -> None:
         """Remove what builds of one form have left."""
         for name in (".driftproof", "site"):
-            shutil.rmtree(self.folder(form) / name, ignore_errors=True)
+            self.put_aside(self.folder(form) / name)
+
+    def put_aside(self, folder: Path) -> None:
+        """Move a folder out of the way: a disk that forgets thousands of files is slow for long."""
+        if folder.exists():
+            self.removed += 1
+            folder.rename(self.work / f"removed-{self.removed}")
 
     def put(self, form: Form, files: dict[str, str]) -> None:
         """Save files of ours in the book of one form."""
@@ -102,7 +109,7 @@ class Shelf:
             if used.status:
                 raise WrongError(f"not even from nothing:\n{used.output[-3000:]}")
             self._truth[edit] = verify.digests(folder / "site")
-            shutil.rmtree(folder)
+            self.put_aside(folder)
         return self._truth[edit]
 
     def wrong(self, form: Form, edit: Edit | None, output: str, *, cold: bool) -> list[str]:
@@ -192,13 +199,13 @@ def _build(form: Form, folder: Path, *, sampled: bool = False) -> Usage:
 
 def _keep(shelf: Shelf) -> None:
     """Set the cache of the unedited book aside, so that each edit is one never seen before."""
-    shutil.rmtree(shelf.work / "kept", ignore_errors=True)
+    shelf.put_aside(shelf.work / "kept")
     shutil.copytree(shelf.folder(DRIFTPROOF) / ".driftproof", shelf.work / "kept")
 
 
 def _restore(shelf: Shelf) -> None:
     folder = shelf.folder(DRIFTPROOF)
-    shutil.rmtree(folder / ".driftproof")
+    shelf.put_aside(folder / ".driftproof")
     shutil.copytree(shelf.work / "kept", folder / ".driftproof")
     shelf.build(DRIFTPROOF)
 

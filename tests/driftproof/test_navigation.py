@@ -43,7 +43,7 @@ validation: {nav: {not_found: ignore, absolute_links: ignore}}
 """
 DRAWS = """\
 {{% macro render(item, path, level) %}}
-{{{{ drawn(item.title) }}}} {{{{ item.children[0].url|url }}}} {shown}
+{{{{ item.title|drawn }}}} {{{{ item.children[0].url|url }}}} {shown}
 {{% endmacro %}}"""
 NAV_TEMPLATE = f"""\
 {{% import "{TEMPLATE}" as item with context %}}
@@ -103,9 +103,10 @@ class Drawing:
         (folder / TEMPLATE).write_text(DRAWS.format(shown=shown))
         (folder / "nav.html").write_text(NAV_TEMPLATE)
         self.drawn = []
+        self.urls = urls
         self.nav = [Section(f"to {url}", [Link(url, url)]) for url in urls]
         env = jinja2.Environment(loader=jinja2.FileSystemLoader(folder))
-        env.globals["drawn"] = lambda title: self.drawn.append(title) or title
+        env.filters["drawn"] = lambda title: self.drawn.append(title) or title
         branches = Branches(self.nav)
         env.filters["url"] = url_filter
         for _ in range(2000):  # as often as the template is asked for
@@ -114,9 +115,8 @@ class Drawing:
 
     def seen_from(self, url, **others):
         """Draw the navigation as it is seen from the page at this address."""
-        urls = [item.children[0].url for item in self.nav]
         for index, item in enumerate(self.nav):
-            item.active = url in urls and index == urls.index(url)
+            item.active = url in self.urls and index == self.urls.index(url)
         return self.template.render(page=Link("page", url), nav=self.nav, base_url="", **others)
 
 
