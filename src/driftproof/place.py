@@ -8,9 +8,8 @@ import os
 import sys
 import tempfile
 import types
-from collections import defaultdict
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import FileFinder, SourceFileLoader
 from itertools import accumulate
 from typing import Any
@@ -25,27 +24,32 @@ def lent(root: str, names: Iterable[str]) -> Generator[str]:
     One that its page leaves as it was serves others: to make and remove thousands takes seconds.
     """
     links = tuple(name for name in names if os.path.isdir(os.path.join(root, name)))
-    idle, lease = _idle[root, links], None
-    while lease is None:
-        try:
-            lease = idle.pop()
-        except IndexError:
-            lease = _Lease(root, links)
-        if not lease.is_as_it_was():
-            lease = lease.made.cleanup()
+    lease = _taken(root, links) or _Lease(root, links)
     try:
         yield lease.made.name
     finally:
         if lease.is_as_it_was():
-            idle.append(lease)
+            _idle.append(lease)
         else:
             lease.made.cleanup()
+
+
+def _taken(root: str, links: tuple[str, ...]) -> _Lease | None:
+    """Return an idle folder for pages of a project; remove others on the way."""
+    with suppress(IndexError):
+        while True:
+            lease = _idle.pop()
+            if lease.made_for == (root, links) and lease.is_as_it_was():
+                return lease
+            lease.made.cleanup()
+    return None
 
 
 class _Lease:
     """A folder that can be lent, and what it was like when it was made."""
 
-    def __init__(self, root: str, links: Iterable[str]) -> None:
+    def __init__(self, root: str, links: tuple[str, ...]) -> None:
+        self.made_for = root, links
         self.made = tempfile.TemporaryDirectory(prefix="driftproof-", ignore_cleanup_errors=True)
         self._paths = [self.made.name, *furnish(self.made.name, root, links)]
         self._state = self._look()
@@ -60,7 +64,7 @@ class _Lease:
         return [(state.st_ino, state.st_ctime_ns) for state in states]
 
 
-_idle: defaultdict[tuple[str, tuple[str, ...]], list[_Lease]] = defaultdict(list)
+_idle: list[_Lease] = []
 
 
 def furnish(folder: str, root: str, links: Iterable[str]) -> list[str]:

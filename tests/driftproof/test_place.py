@@ -106,3 +106,9 @@ def test_a_new_folder_of_the_project_is_there(project):
     (project / "missing").mkdir()
     with lent(str(project), NAMES) as folder:
         assert Path(folder, "page/missing").is_dir()
+
+
+def test_folders_of_another_project_do_not_pile_up(project, tmp_path):
+    folder = used_by(project, leave_it)
+    with lent(str(tmp_path / "other"), NAMES):
+        assert not os.path.exists(folder)
