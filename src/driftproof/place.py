@@ -93,7 +93,8 @@ def enter(folder: str, root: str, source: str) -> None:
     source = os.path.join(root, source)
     hook = FileFinder.path_hook((_FromSource, [".py"]))
     sys.path_hooks.insert(0, lambda path: hook(_only_under(source, path)))
-    sys.path_importer_cache.clear()
+    for path in [path for path in sys.path_importer_cache if _lies_in(source, path)]:
+        del sys.path_importer_cache[path]  # all others stay in the memory that pages share
     sys.path[:] = [source, *(entry for entry in sys.path if entry not in ("", source))]
     sys.argv[:] = [""]
 
@@ -122,9 +123,13 @@ class _FromSource(SourceFileLoader):
 
 
 def _only_under(source: str, path: str) -> str:
-    if path != source and not path.startswith(source + os.sep):
+    if not _lies_in(source, path):
         raise ImportError(path)
     return path
+
+
+def _lies_in(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)
 
 
 def _unbuffered(descriptor: int) -> io.TextIOWrapper:

@@ -90,6 +90,8 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
     failure = None
     try:
         random.seed(0)
+        if "numpy.random" in sys.modules:
+            sys.modules["numpy.random"].seed()  # as if this page had imported it
         if job.clean_state:
             module, _, name = job.clean_state.partition(":")
             getattr(importlib.import_module(module), name)()
