@@ -27,8 +27,8 @@ BUNDLE = "bundle.*.min.js"
 _VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 # Figures only: icons write their numbers without blanks between them.
 _SVG = re.compile(r"<svg role=\"img\".*?</svg>", re.DOTALL)
-# Coloured code: most kinds of tokens share a colour. Names, operators, punctuation, blanks and the
-# letter before a string have that of the text around them.
+# Most kinds of tokens share a colour. Names, operators, punctuation, blanks, constants such as None
+# and the letter before a string have that of the text around them.
 _PLAIN_TOKEN = re.compile(r'<span class="(?:fm|kc|n|o|ow|p|sa|w)">([^<]*)</span>|<span></span>')
 _TOKEN = re.compile(r'<span class="(\w+)">(?=[^<]*</span>)')
 _COLOUR = {"bp": "k", "kn": "k", "mf": "mi", "nb": "k", "nn": "nf", "s1": "s2", "si": "s2"}
@@ -156,6 +156,8 @@ def slim_page(html: str) -> str:
 
 def _slim_code(html: str) -> str:
     """Return code with one element for neighbours of one colour, and none for that of the text."""
+    if not html.startswith("<pre"):
+        return html
     html = _PLAIN_TOKEN.sub(r"\1", html)
     html = _TOKEN.sub(lambda m: f'<span class="{_COLOUR.get(m[1], m[1])}">', html)
     while (merged := _SAME_TOKENS.sub(r"\1\2", html)) != html:

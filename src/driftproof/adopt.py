@@ -16,7 +16,8 @@ def _end(server: int) -> None:
     """End with all children, and at once: to take apart what is imported takes a while."""
     family.end_children(server)
     if os.getpid() == server:
-        sys.stdout.flush()
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
         os._exit(0)
 
 

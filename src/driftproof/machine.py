@@ -17,7 +17,7 @@ from typing import Protocol
 
 _NAME = re.compile(r"^Name: (.+)$", re.MULTILINE)
 _TOP = re.compile(r"^(?:\"?([^/,\"\n]+)/(?:.*\n\"?\1/)*+|([^/,\"\n]+),)", re.MULTILINE)
-"""In a list of files, all lines in a row on one folder, or the line on a file in none."""
+"""In a list of files: all lines in a row on one folder, or the line on a file at the top."""
 _WIDEST = (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("sve", "SVE"), ("asimd", "NEON"))
 
 

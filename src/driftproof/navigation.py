@@ -6,8 +6,7 @@ Material draws all branches on every page, which takes time that grows with the 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ import jinja2
 
 TEMPLATE = "partials/nav-item.html"
 """The theme's template whose macro `render` draws a branch."""
-_MORE = re.compile(r"\bpage\s*(?:[\[|,]|\.(?!toc\b))|\bpage\.toc\s*[.\[]")
+_MORE = re.compile(r"\bpage\s*(?:[\[|,}]|\.(?!toc\b))|\bpage\.toc\s*[.\[]")
 """What that template would say if it showed in a branch more of the page than that it is in it."""
 
 
@@ -27,10 +26,13 @@ class Branches:
     """
 
     def __init__(self, nav: Iterable[Any]) -> None:
-        count = Counter(map(_place, _addresses(nav)))
-        steps = [place.split("/") for place in count if place]
-        self._seen_from_within = {"/".join(parts[:n]) for parts in steps for n in range(len(parts))}
-        self._seen_from_within |= {place for place, times in count.items() if times > 1}
+        self._tops = {id(item): (item, {id(each) for each in _all([item])}) for item in nav}
+        items = [item for top, _ in self._tops.values() for item in _all([top])]
+        links = {_place(item.url) for item in items if item.is_link}
+        steps = [
+            place.split("/") for place in links.union(_place(i.url) for i in items if i.is_page)
+        ]
+        self._exact = links.union("/".join(parts[:n]) for parts in steps for n in range(len(parts)))
         self._drawn: dict[tuple[Any, ...], str] = {}
 
     def draw_once(self, template: jinja2.Template) -> None:
@@ -47,34 +49,44 @@ class Branches:
         module = make(variables, *others)
         if page := variables.get("page"):
             seen = self._where(page.url), str(variables.get("features"))
-            module.render = jinja2.pass_eval_context(partial(self._draw, module.render, seen))
+            draw = partial(self._draw, module.render, page, seen)
+            module.render = jinja2.pass_eval_context(draw)
         return module
 
     def _draw(
-        self, render: Any, seen: tuple[str, str], evaluation: Any, item: Any, *others: Any
+        self,
+        render: Any,
+        page: Any,
+        seen: tuple[str, str],
+        evaluation: Any,
+        item: Any,
+        *others: Any,
+        **named: Any,
     ) -> str:
         """Return a branch as it is seen from a page."""
-        if item.active or not all(isinstance(value, str | int) for value in others):
-            return render(evaluation, item, *others)
+        _, inside = self._tops.get(id(item), (None, {id(page)}))
+        is_plain = not named and all(isinstance(value, str | int) for value in others)
+        if item.active or id(page) in inside or not is_plain:
+            return render(evaluation, item, *others, **named)
         known = id(item), *others, *seen
         if known not in self._drawn:
             self._drawn[known] = render(evaluation, item, *others)
         return self._drawn[known]
 
     def _where(self, address: str) -> str:
-        """Return what is common to the pages from which links look as they do from this address."""
+        """Return what is common to the pages from which links look as they do from this address.
+
+        Links to a page, or below it, look different from that page.
+        """
         place = _place(address.rpartition("/")[0])
-        if place in self._seen_from_within:
-            return place
-        return f"{place.rpartition('/')[0]}/*"
+        return place if place in self._exact else f"{place.rpartition('/')[0]}/*"
 
 
 def _place(address: str) -> str:
     return "/".join(part for part in address.split("/") if part not in ("", ".", ".."))
 
 
-def _addresses(items: Iterable[Any]) -> Iterable[str]:
+def _all(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
-        if address := getattr(item, "url", ""):
-            yield address
-        yield from _addresses(item.children or ())
+        yield item
+        yield from _all(item.children or ())

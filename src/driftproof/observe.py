@@ -80,8 +80,8 @@ class Imported:
 
     Attributes:
         names: All modules.
-        last: The one that came last.
-        files: Their files, but for those of installed packages.
+        last: The one that comes last in `sys.modules`.
+        files: Their files, but for those of packages installed beside this one.
         roots: The top-level ones that are not of the standard library.
     """
 
@@ -92,17 +92,18 @@ class Imported:
 
 
 imported = Imported()
-"""What all pages share with the fork server: to look at it copies the memory in which it lies."""
+"""What the fork server has imported. Its pages read this instead of `sys.modules`: to look at a
+module takes a copy of the memory in which it lies."""
 
 
-def remember_imports() -> None:
-    """Note what this process has imported, for the pages that are forked from it."""
+def remember_imports(last: str) -> None:
+    """Note in the fork server what it has imported, up to the module `last`."""
     global imported
     names = [*sys.modules]
     files = (getattr(sys.modules[name], "__file__", None) for name in names)
     paths = [real(file) for file in files if file]
     own = tuple(path for path in paths if not path.startswith(sys.prefix + os.sep))
-    imported = Imported(frozenset(names), names[-1], own, _roots(names))
+    imported = Imported(frozenset(names), last, own, _roots(names))
 
 
 def _roots(names: Iterable[str]) -> frozenset[str]:
@@ -221,7 +222,7 @@ class Observer:
 
 
 def _imported_since() -> set[str]:
-    """Return the modules that this process has imported since it was forked, and looks at few."""
+    """Return the modules that this process has imported since it was forked."""
     extra = len(sys.modules) - len(imported.names)
     latest = list(itertools.islice(reversed(sys.modules), max(extra, 0) + 1))
     if latest.pop() == imported.last:

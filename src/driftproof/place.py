@@ -9,7 +9,7 @@ import sys
 import tempfile
 import types
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.machinery import FileFinder, SourceFileLoader
 from itertools import accumulate
 from typing import Any
@@ -36,13 +36,14 @@ def lent(root: str, names: Iterable[str]) -> Generator[str]:
 
 def _taken(root: str, links: tuple[str, ...]) -> _Lease | None:
     """Return an idle folder for pages of a project; remove others on the way."""
-    with suppress(IndexError):
-        while True:
+    while True:
+        try:
             lease = _idle.pop()
-            if lease.made_for == (root, links) and lease.is_as_it_was():
-                return lease
-            lease.made.cleanup()
-    return None
+        except IndexError:
+            return None
+        if lease.made_for == (root, links) and lease.is_as_it_was():
+            return lease
+        lease.made.cleanup()
 
 
 class _Lease:
@@ -52,16 +53,18 @@ class _Lease:
         self.made_for = root, links
         self.made = tempfile.TemporaryDirectory(prefix="driftproof-", ignore_cleanup_errors=True)
         self._paths = [self.made.name, *furnish(self.made.name, root, links)]
+        for path in self._paths:  # the clock of a file system can be slow, but not by years
+            os.utime(path, ns=(0, 0), follow_symlinks=False)
         self._state = self._look()
 
     def is_as_it_was(self) -> bool:
         """Whether nothing was made, changed or removed in it, not even for a moment."""
         return self._look() == self._state
 
-    def _look(self) -> list[tuple[int, int]]:
+    def _look(self) -> list[tuple[int, ...]]:
         """Return what changes when a link does, and a folder or something in it."""
         states = [os.lstat(path) for path in self._paths if os.path.lexists(path)]
-        return [(state.st_ino, state.st_ctime_ns) for state in states]
+        return [(state.st_ino, state.st_mtime_ns, state.st_ctime_ns) for state in states]
 
 
 _idle: list[_Lease] = []

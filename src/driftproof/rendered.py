@@ -63,6 +63,8 @@ class Rendering:
         if not settled(map(Path, code), self.since):
             self.key = ""
         self._layout: str | None = None
+        self._templates: list[Path] = []
+        self._branches: navigation.Branches | None = None
         self._references: set[str] = set()
 
     def render(
@@ -145,7 +147,7 @@ class Rendering:
 
     def part(self, template: Any) -> None:
         """Have the theme's template of the navigation draw a branch once for many pages."""
-        if template.name != navigation.TEMPLATE or not self._layout:
+        if self._branches is None or template.name != navigation.TEMPLATE:
             return
         if Path(template.filename) not in self._templates:
             self._branches.draw_once(template)
@@ -177,7 +179,7 @@ class Rendering:
             return ""
         if changes_templates(self.site):
             return ""
-        folder = self.site.theme.custom_dir
+        folder = self.site.theme.custom_dir and os.path.normpath(self.site.theme.custom_dir)
         files = sorted(file for file in Path(folder).rglob("*") if file.is_file()) if folder else []
         texts = (_OWN.sub("", file.read_text("utf-8", "replace")) for file in files)
         if any(map(_BEYOND.search, texts)):

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
@@ -29,6 +30,8 @@ from driftproof.freeze import Freezer, Resumed
 from driftproof.observe import Observer
 from driftproof.place import enter, redirect
 
+first: list[Callable[[], object]] = []
+"""What makes up for modules that the fork server imported on its own: each page does it first."""
 _as_json = json.JSONEncoder(default=dataclasses.asdict).encode
 """Bound before a page may put another in its place."""
 
@@ -90,8 +93,8 @@ def run_page(job: Job, folder: str, control: Connection, out: Connection, err: C
     failure = None
     try:
         random.seed(0)
-        if "numpy.random" in sys.modules:
-            sys.modules["numpy.random"].seed()  # as if this page had imported it
+        for do in first:
+            do()
         if job.clean_state:
             module, _, name = job.clean_state.partition(":")
             getattr(importlib.import_module(module), name)()

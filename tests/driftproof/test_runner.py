@@ -382,6 +382,24 @@ def test_torch_and_numpy_begin_every_page_with_the_clean_state(project):
     assert "4 blocks expected, 4 ran, 0 from cache, 4 agreed" in done.stdout
 
 
+def test_a_page_shares_memory_with_the_fork_server_and_no_random_numbers(project):
+    pytest.importorskip("numpy")
+    project.configure(preload=["numpy"])
+    looks = (
+        "import sys, numpy",
+        "from driftproof.observe import imported",
+        "new = len(sys.modules) - len(imported.names)",
+        "print([*sys.modules][-1 - new] == imported.last, 'numpy.random' in imported.names)",
+    )
+    for name in "ab":
+        project.write(f"docs/{name}.md", page("\n".join(looks), "print(numpy.random.random())"))
+    done = project.command("driftproof.cli", "record")
+    assert 0 == done.returncode, done.stdout
+    one, other = (project.parse(path=f"docs/{name}.md").blocks for name in "ab")
+    assert "True True" == one[0].output.text == other[0].output.text
+    assert one[1].output.text != other[1].output.text
+
+
 def test_what_the_settings_ask_of_every_page_is_kept_with_its_run(project):
     project.configure(evaluate=["str(list(steps))"])
     project.parse(page("steps = [3, 4]"))
