@@ -30,6 +30,8 @@ from driftproof.page import Page
 Made = TypeVar("Made")
 _KEPT = 3
 """Entries of one kind for one page: the site as it is built, as it is served, as it was before."""
+_CHECKSUM = 32
+"""Bytes of an entry's checksum, which comes first in its file."""
 _CLASSES = {
     ("driftproof.page", "Page"),
     ("driftproof.page", "Block"),
@@ -58,11 +60,12 @@ class Kept:
             content = self._path(page, kind, key).read_bytes()
         except OSError:
             return None
-        checksum, body = content[:32], content[32:]
-        if hashlib.blake2b(body, digest_size=32).digest() != checksum:
+        if hashlib.sha256(memoryview(content)[_CHECKSUM:]).digest() != content[:_CHECKSUM]:
             return None
+        stream = io.BytesIO(content)
+        stream.seek(_CHECKSUM)
         try:
-            files, made = _Reader(io.BytesIO(body)).load()
+            files, made = _Reader(stream).load()
         except (ValueError, TypeError, AttributeError, ImportError, EOFError, pickle.PickleError):
             return None
         root = str(self.root)  # thousands of paths are quicker as texts
@@ -76,7 +79,7 @@ class Kept:
         path = self._path(page, kind, key)
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_aside(path, hashlib.blake2b(body, digest_size=32).digest() + body)
+            write_aside(path, hashlib.sha256(body).digest() + body)
             entries = [name for name in os.listdir(path.parent) if name.startswith(f"{kind}.")]
             if len(entries) > _KEPT:
                 paths = [path.parent / name for name in entries]

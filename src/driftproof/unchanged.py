@@ -75,7 +75,7 @@ class Built:
             and last["key"] == self._key
             and last["output"] == _listed(_states([self.output]))
             and last["input"] == _listed(self._input())
-            and last["read"] == _listed(_states((name for name, *_ in last["read"]), is_deep=False))
+            and last["read"] == _listed(_seen(name for name, *_ in last["read"]))
         )
         return last["said"] if same else None
 
@@ -97,15 +97,16 @@ class Built:
         read = of_projects(self._read.files, [*self._made, templates.folder()])
         read |= {str(self.root / name) for name in files}
         read -= {str(place) for made in self._made for place in Path(made).parents}  # both are new
-        state = _states(sorted(read - self._before.keys()), is_deep=False)
-        newest = max(max(times) for *times, _ in [*self._before.values(), *state.values()])
+        read -= self._before.keys()
+        states = [*self._before.values(), *(_state(partial(os.stat, name)) for name in read)]
+        newest = max(max(times) for *times, _ in states)
         if self._input() != self._before or newest > self._began - _TOO_NEW:
             return  # it changed meanwhile, or could do so unseen
         last = {
             "key": self._key,
             "said": said,
             "input": _listed(self._before),
-            "read": _listed(state),
+            "read": _listed(_seen(read)),
             "output": _listed(_states([self.output])),
         }
         with suppress(OSError):
@@ -133,13 +134,13 @@ def _key(site: Any) -> str:
     return ""
 
 
-def _states(paths: Iterable[str], *, is_deep: bool = True) -> State:
+def _states(paths: Iterable[str]) -> State:
     """Return times and size of files, and of those in folders; a missing one has neither."""
     found: State = {}
     left = list(paths)
     while left:
         path = left.pop()
-        if not (is_deep and os.path.isdir(path)):
+        if not os.path.isdir(path):
             found[path] = _state(partial(os.stat, path))
             continue
         with suppress(OSError), os.scandir(path) as entries:
@@ -148,6 +149,21 @@ def _states(paths: Iterable[str], *, is_deep: bool = True) -> State:
                     found[entry.path] = _state(entry.stat)
                 elif entry.name != "__pycache__":
                     left.append(entry.path)
+    return found
+
+
+def _seen(paths: Iterable[str]) -> State:
+    """Return times and size of files, and for folders a hash of the names in them.
+
+    A folder has a new time as soon as Python keeps there what it has compiled.
+    """
+    found: State = {}
+    for path in paths:
+        found[path] = _state(partial(os.stat, path))
+        if os.path.isdir(path):
+            names = sorted(name for name in os.listdir(path) if name != "__pycache__")
+            content = hashlib.blake2b(os.fsencode("/".join(names)), digest_size=8).digest()
+            found[path] = 0, 0, int.from_bytes(content)
     return found
 
 

@@ -99,25 +99,25 @@ def stamp() -> str:
 
 
 def _measured(sizes: list[int], repeats: int) -> list[dict[str, Any]]:
-    """Measure the books one after the other, each in a folder that does not outlive it."""
+    """Measure the books one after the other, in a folder that does not outlive them."""
     began = time.monotonic()
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:6.0f} s {text}", file=sys.stderr, flush=True)
 
     records = []
-    for size in sizes:
-        kind = "full" if size == FULL else "light"
-        turns = repeats if size == FULL else min(repeats, 3) if size <= OFTEN else 1
-        fewer = max(1, turns - 2)  # where a turn takes long: what runs every block, and serving
-        with tempfile.TemporaryDirectory(prefix="benchmark-") as work:
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as place:
+        for size in sizes:  # all stays there to the end: see Shelf.put_aside
+            kind = "full" if size == FULL else "light"
+            turns = repeats if size == FULL else min(repeats, 3) if size <= OFTEN else 1
+            fewer = max(1, turns - 2)  # where a turn takes long: what runs every block, and serving
             say(f"writing and recording {size} {kind} chapters")
-            shelf = builds.Shelf(Path(work), Spec(size, kind))
+            shelf = builds.Shelf(Path(place, f"{size}"), Spec(size, kind))
             often = {DRIFTPROOF: turns, PLAIN: turns, EXECUTED: fewer}
             records += builds.measure(shelf, often, say)
-        if kind == "full":
-            with tempfile.TemporaryDirectory(prefix="benchmark-") as work:
-                shelf = builds.Shelf(Path(work), Spec(size, kind, slow=True), names=serving.EDITS)
+            if kind == "full":
+                spec = Spec(size, kind, slow=True)
+                shelf = builds.Shelf(Path(place, f"{size}-served"), spec, names=serving.EDITS)
                 served = {DRIFTPROOF: fewer, PLAIN: fewer, EXECUTED: 1}
                 records += serving.measure(shelf, served, say)
     return records
