@@ -27,11 +27,10 @@ class Branches:
 
     def __init__(self, nav: Iterable[Any]) -> None:
         self._tops = {id(item): (item, {id(each) for each in _all([item])}) for item in nav}
-        items = [item for top, _ in self._tops.values() for item in _all([top])]
+        items = list(_all(nav))
+        pages = {_place(item.url) for item in items if item.is_page}
         links = {_place(item.url) for item in items if item.is_link}
-        steps = [
-            place.split("/") for place in links.union(_place(i.url) for i in items if i.is_page)
-        ]
+        steps = [place.split("/") for place in pages | links]
         self._exact = links.union("/".join(parts[:n]) for parts in steps for n in range(len(parts)))
         self._drawn: dict[tuple[Any, ...], str] = {}
 

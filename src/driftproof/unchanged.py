@@ -157,14 +157,18 @@ def _seen(paths: Iterable[str]) -> State:
 
     A folder has a new time as soon as Python keeps there what it has compiled.
     """
-    found: State = {}
-    for path in paths:
-        found[path] = _state(partial(os.stat, path))
-        if os.path.isdir(path):
-            names = sorted(name for name in os.listdir(path) if name != "__pycache__")
-            content = hashlib.blake2b(os.fsencode("/".join(names)), digest_size=8).digest()
-            found[path] = 0, 0, int.from_bytes(content)
-    return found
+    return {
+        path: _names(path) if os.path.isdir(path) else _state(partial(os.stat, path))
+        for path in paths
+    }
+
+
+def _names(folder: str) -> tuple[int, ...]:
+    names: list[str] = []
+    with suppress(OSError):  # it may not be listed
+        names = sorted(name for name in os.listdir(folder) if name != "__pycache__")
+    content = hashlib.blake2b(os.fsencode("/".join(names)), digest_size=8).digest()
+    return 0, 0, int.from_bytes(content)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
